@@ -1,0 +1,62 @@
+# Everything lives in .venv and is made from the package registries alone.
+# Stamp files record what is installed, so that a second call starts at once.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint eval bench model clean
+
+ifndef PYTHON
+PYTHON := $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
+endif
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+INSTALL := $(PIP) install -c constraints.txt
+export SOURCEBOOK_DATA ?= ../shared/data
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: .venv/base.stamp model ## Set everything up, index examples/ and answer a few questions
+	@$(BIN)/python examples/demo.py
+
+test: lint model ## Set everything up, check the code and run every test
+	@$(BIN)/python -m pytest -q
+
+lint: .venv/dev.stamp ## Check style, formatting, types and the import contract
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy --strict src
+	@$(BIN)/lint-imports --no-cache
+
+eval: .venv/dev.stamp model ## Measure retrieval quality on the test collections (SOURCEBOOK_DATA)
+	@$(BIN)/python -m evals
+
+bench: .venv/bench.stamp model ## Measure speed, next to other engines
+	@$(BIN)/python -m benchmarks
+
+model: .venv/base.stamp ## Install the embedding models into the user's cache
+	@$(BIN)/sourcebook model install
+
+clean: ## Remove the environment and every derived file (models stay in the cache)
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	find src tests evals benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11"; exit 2; }
+	@echo "Creating .venv"
+	@$(PYTHON) -m venv .venv
+
+.venv/base.stamp: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing Sourcebook and what it needs"
+	@$(INSTALL) -e .
+	@touch $@
+
+.venv/dev.stamp: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing Sourcebook and the development tools"
+	@$(INSTALL) -e '.[dev]'
+	@touch .venv/base.stamp $@
+
+.venv/bench.stamp: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing Sourcebook and the engines that it is compared with"
+	@$(INSTALL) -e '.[bench]'
+	@touch .venv/base.stamp $@
