@@ -1,0 +1,105 @@
+"""Settings from sourcebook.toml and the environment, read once and checked.
+
+Every key can also be given as SOURCEBOOK_SECTION__KEY. Secrets come only from the environment.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from sourcebook.errors import ConfigError
+from sourcebook.model import ChunkOptions, Scope
+
+DEFAULT_STORE = "sqlite:///.sourcebook/sourcebook.db"
+CONFIG_FILE = "sourcebook.toml"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Embedding(_Section):
+    provider: Literal["local"] = "local"
+    model: str = "gte-small"
+
+
+class Chunking(_Section):
+    strategy: Literal["semantic", "fixed"] = "semantic"
+    min_tokens: int = Field(100, ge=1)
+    target_tokens: int = Field(512, ge=1)
+    max_tokens: int = Field(768, ge=1)
+    overlap_tokens: int = Field(50, ge=0)
+    threshold: float = Field(0.35, ge=0, le=2)
+
+    def options(self) -> ChunkOptions:
+        return ChunkOptions(**self.model_dump(exclude={"strategy"}))
+
+
+class Search(_Section):
+    depth: int = Field(100, ge=1, le=10_000, description="candidates of each search")
+    rrf_k: int = Field(60, ge=1)
+    dense_weight: float = Field(1.0, ge=0)
+    sparse_weight: float = Field(1.0, ge=0)
+    staged_weight: float = Field(1.0, ge=0)
+    combined_weight: float = Field(1.0, ge=0)
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix="SOURCEBOOK_", env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+
+    store: str = DEFAULT_STORE
+    tenant: str = Field("default", min_length=1)
+    organization: str = Field("default", min_length=1)
+    repository: str = Field("default", min_length=1)
+    busy_timeout_s: float = Field(10.0, ge=0)
+    embedding: Embedding = Embedding()
+    chunking: Chunking = Chunking()
+    search: Search = Search()
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.tenant, self.organization, self.repository)
+
+
+def load(file: str | Path | None = None, **given: Any) -> Settings:
+    """What was given beats the environment, which beats the file, which beats the defaults."""
+    path = Path(file) if file else Path(CONFIG_FILE)
+    if file and not path.is_file():
+        raise ConfigError(f"there is no configuration file {path}; check --config")
+
+    class FromFile(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, path)
+
+    try:
+        return FromFile(**{key: value for key, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise ConfigError(_sentence(error, path)) from error
+    except ValueError as error:  # not TOML, or an environment value that is not JSON
+        raise ConfigError(f"the configuration cannot be read ({path}): {error}") from error
+
+
+def _sentence(error: ValidationError, path: Path) -> str:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    variable = "SOURCEBOOK_" + key.replace(".", "__").upper()
+    return f"the setting {key} ({path} or {variable}) is not valid: {first['msg'].lower()}"

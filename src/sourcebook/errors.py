@@ -1,0 +1,88 @@
+"""Every error that Sourcebook raises on purpose: one base, and messages that say what to do next.
+
+A class's docstring is its default message; `code` is the stable name that programs see and
+`exit_status` the command line's status. Adapters translate driver errors into these.
+"""
+
+from __future__ import annotations
+
+
+class SourcebookError(Exception):
+    """Something went wrong."""
+
+    code = "error"
+    exit_status = 2
+
+    def __init__(self, message: str | None = None, *, field: str | None = None) -> None:
+        super().__init__(message or type(self).__doc__ or "")
+        self.field = field
+
+
+class InvalidInput(SourcebookError):
+    """The input is not usable; correct it and try again."""
+
+    code = "invalid_input"
+
+
+class ConfigError(InvalidInput):
+    """The configuration is not valid; correct sourcebook.toml or the environment."""
+
+    code = "invalid_config"
+
+
+class NotFound(SourcebookError):
+    """There is no such thing here."""
+
+    code = "not_found"
+    exit_status = 1
+
+
+class Conflict(SourcebookError):
+    """That name is taken; choose another one."""
+
+    code = "conflict"
+
+
+class UnreadableSource(SourcebookError):
+    """The file cannot be read as text."""
+
+    code = "unreadable_source"
+
+
+class StoreError(SourcebookError):
+    """The store cannot be used; run `sourcebook status` to see why."""
+
+    code = "store_unavailable"
+    exit_status = 3
+
+
+class StoreBusy(StoreError):
+    """Another process is writing to the store; try again when it has finished."""
+
+    code = "store_busy"
+
+
+class StoreReadOnly(StoreError):
+    """The store is read-only; make the file and its folder writable, or choose another --store."""
+
+    code = "store_read_only"
+
+
+class StoreTooNew(StoreError):
+    """The store was made by a newer Sourcebook; upgrade with `pip install -U sourcebook`."""
+
+    code = "store_too_new"
+
+
+class SpaceMismatch(StoreError):
+    """The vectors in the store come from another model; use that model or build a new space."""
+
+    code = "space_mismatch"
+    exit_status = 2
+
+
+class ModelUnavailable(SourcebookError):
+    """The embedding model is not installed; run `sourcebook model install`."""
+
+    code = "model_unavailable"
+    exit_status = 3

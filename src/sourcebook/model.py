@@ -1,0 +1,315 @@
+"""The values that every part passes on: frozen, comparable, free of any driver or framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Json = Any
+Metadata = Mapping[str, Json]
+BlockKind = Literal["heading", "prose", "code", "table", "list_item", "turn"]
+BoundaryType = Literal["semantic", "structural", "size-limit"]
+NodeKind = Literal["document", "section", "chunk", "conversation", "message", "element"]
+DOCUMENT, SECTION, CHUNK = 0, 1, 2
+"""Resolutions of a passage, coarse to fine."""
+
+
+# --- what a parser gives -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One structural piece of a document's text: `text[start:end]`. Blocks are in order, do not
+    overlap, and leave out only white space, front matter and markup that is not content."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    level: int = 0
+    """Of a heading: 1 is the highest."""
+    title: str = ""
+    """Of a heading: its words without markup."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One parsed source document. All offsets of blocks, sections and chunks point into `text`."""
+
+    element_id: str
+    title: str
+    text: str
+    source: str
+    format: str
+    blocks: tuple[Block, ...]
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file, or a record in one, that could not be taken in, and why."""
+
+    path: str
+    reason: str
+
+
+# --- chunking ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkOptions:
+    """Sizes in the embedder's own tokens; `threshold` is the distance of a topic change."""
+
+    min_tokens: int = 100
+    target_tokens: int = 512
+    max_tokens: int = 768
+    overlap_tokens: int = 50
+    threshold: float = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document: its text is `text[start:end]`, and `boundary` says why it ends."""
+
+    start: int
+    end: int
+    index: int
+    boundary: BoundaryType
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what stands under it, up to the next heading of its level or a higher one."""
+
+    title: str
+    level: int
+    start: int
+    end: int
+    parent: int | None
+    """Its place in the outline's list, or None directly under the document."""
+    path: tuple[str, ...]
+    """Titles from the highest heading down to this one."""
+    heading_end: int
+
+
+# --- the versioned graph -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose data: part of every read and every write."""
+
+    tenant: str = "default"
+    organization: str = "default"
+    repository: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One version of a node. Its text is the document's text from `start` to `end`."""
+
+    id: str
+    element_id: str
+    kind: NodeKind
+    version_id: str
+    content_hash: str
+    parent_id: str | None
+    position: int
+    title: str
+    source: str
+    start: int
+    end: int
+    section_path: tuple[str, ...] = ()
+    page: int | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A typed, directed connection between two nodes."""
+
+    source_id: str
+    target_id: str
+    type: str
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What search sees of a node at one resolution. `body` is the clean text, or a stated summary
+    of it; `context` goes before it for the model and the full-text index."""
+
+    node_id: str
+    element_id: str
+    resolution: int
+    body: str
+    context: str = ""
+    title: str = ""
+    heading: str = ""
+    summary: bool = False
+    facets: tuple[tuple[str, str], ...] = ()
+    """(key, value) pairs that filters match."""
+
+    @property
+    def embedded_text(self) -> str:
+        """The text that the model sees; its hash keys the vector."""
+        return f"{self.context}\n{self.body}" if self.context else self.body
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A document as it is committed: its text, its nodes (document first), links and passages."""
+
+    element_id: str
+    source: str
+    text: str
+    recipe: str
+    """Fingerprint of how it was made; another recipe makes the same text anew."""
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    passages: tuple[Passage, ...]
+
+
+# --- history -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ReadContext:
+    """Which point of history a read asks for: a selector that becomes one revision."""
+
+    selector: Literal["head", "published", "baseline", "as_of"] = "head"
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A read context with its revision, as it is echoed in every answer."""
+
+    selector: str
+    revision: int
+    baseline_id: str | None = None
+    as_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    number: int
+    at: str
+    message: str
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A name for a revision."""
+
+    id: str
+    revision: int
+    created_at: str
+    published: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """An embedding space: vectors of different spaces never meet."""
+
+    id: str
+    provider: str
+    model: str
+    dimensions: int
+    chunker: str
+    state: Literal["building", "active", "retired"] = "active"
+
+
+# --- search --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Keep passages whose metadata `key` has one of `values`. Filters are joined by AND."""
+
+    key: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedQuery:
+    """A question, made ready: what the model reads, what full-text looks for."""
+
+    text: str
+    normalized: str
+    terms: tuple[str, ...]
+    """Index terms, in order, without repeats."""
+    phrases: tuple[tuple[str, ...], ...] = ()
+    """Quoted phrases and exact identifiers, each as a run of index terms."""
+    keywords: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One passage found by one search: `score` is that search's own."""
+
+    passage: int
+    node_id: str
+    element_id: str
+    score: float
+    exact: int = 0
+    """How many of the query's phrases and identifiers the passage holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    dense: float | None = None
+    dense_rank: int | None = None
+    sparse: float | None = None
+    sparse_rank: int | None = None
+    staged: float | None = None
+    staged_rank: int | None = None
+    combined: float | None = None
+    combined_rank: int | None = None
+    exact: int = 0
+    fused: float | None = None
+    rerank: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage on its way through the pipeline, with each stage's score."""
+
+    passage: int
+    node_id: str
+    element_id: str
+    scores: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Enough to find the same words again, in the same version, years later."""
+
+    repository_id: str
+    element_id: str
+    version_id: str
+    start: int
+    end: int
+    text_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    rank: int
+    node: Node
+    resolution: int
+    text: str
+    context: str
+    scores: Scores
+    citation: Citation
+    relevance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Degraded:
+    """A part of the pipeline that did not take part, and why."""
+
+    part: str
+    reason: str

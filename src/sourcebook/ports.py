@@ -1,0 +1,193 @@
+"""What the engine asks of the world: a store that searches, and a model that embeds.
+
+The store speaks the domain: it commits revisions, resolves read contexts and searches passages at
+a revision. Every method takes the scope, so that no query can forget whose data it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sourcebook.model import (
+    Baseline,
+    Filter,
+    Link,
+    Match,
+    Node,
+    Passage,
+    PreparedQuery,
+    ReadContext,
+    Resolved,
+    Revision,
+    Scope,
+    Space,
+    Tree,
+)
+
+Vectors = npt.NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Turns text into vectors of unit length. Text longer than `max_tokens` is refused."""
+
+    provider: str
+    model: str
+    dimensions: int
+    max_tokens: int
+    """Of the text itself: what the model takes less its own special tokens."""
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, without special tokens."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row a document text, in the given order."""
+        ...
+
+    def embed_query(self, text: str) -> Vectors:
+        """One vector; a query is cut at `max_tokens`, a document never."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Where a search looks: a revision, a resolution, filters, and optionally only inside some
+    nodes (sections or whole documents), as staged retrieval does."""
+
+    revision: int
+    resolution: int = 2
+    filters: tuple[Filter, ...] = ()
+    parents: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassage:
+    """A passage as stored, with the node that it shows at the asked revision."""
+
+    row: int
+    node: Node
+    passage: Passage
+    text: str
+    """The node's own text: the document's text from start to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A text that has no vector yet in a space."""
+
+    text_hash: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of what a search may see has a vector."""
+
+    passages: int
+    vectors: int
+
+
+class Writer(Protocol):
+    """An open commit: everything put into it becomes one revision, or nothing does."""
+
+    result: Mapping[str, object] | None
+    """Set it to have it stored with the request id, in the same transaction."""
+
+    @property
+    def revision(self) -> int:
+        """The one that this commit makes; head as long as nothing has changed."""
+        ...
+
+    def current(self, element_id: str) -> tuple[str, str] | None:
+        """(content hash, recipe) of the live document, or None."""
+        ...
+
+    def put(self, tree: Tree) -> Mapping[str, int]:
+        """Make the live rows of this document those of the tree; rows that are equal stay as they
+        are. Returns the counts of rows born: {"nodes", "passages", "links"}."""
+        ...
+
+    def end(self, element_id: str) -> None:
+        """End everything that belongs to this document."""
+        ...
+
+    def live_elements(self, sources: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """(element_id, source) of live documents whose source is one of these or lies below one."""
+        ...
+
+
+class Store(Protocol):
+    # writing
+    def commit(
+        self, scope: Scope, *, message: str = "", request_id: str | None = None
+    ) -> AbstractContextManager[Writer]:
+        """One transaction, one revision. Leaving the block without any change makes no revision;
+        leaving it with an exception leaves the store as it was. A second writer waits, then gets
+        StoreBusy; a request id that was carried out before is a Conflict."""
+        ...
+
+    def request(self, scope: Scope, request_id: str) -> Mapping[str, object] | None:
+        """The recorded result of an earlier commit with this id."""
+        ...
+
+    # history
+    def resolve(self, scope: Scope, context: ReadContext) -> Resolved: ...
+    def log(self, scope: Scope, limit: int | None = None) -> list[Revision]: ...
+    def create_baseline(self, scope: Scope, name: str, revision: int) -> Baseline: ...
+    def publish(self, scope: Scope, name: str) -> Baseline: ...
+    def baselines(self, scope: Scope) -> list[Baseline]: ...
+
+    # structured reads
+    def node(self, scope: Scope, node_id: str, revision: int) -> Node | None: ...
+    def versions(self, scope: Scope, version_id: str) -> list[Node]:
+        """Every row of a version, newest first (a version's offsets may move while it stays)."""
+        ...
+
+    def nodes(
+        self,
+        scope: Scope,
+        revision: int,
+        *,
+        kind: str | None = None,
+        filters: tuple[Filter, ...] = (),
+        limit: int = 100,
+        after: str = "",
+    ) -> list[Node]:
+        """Visible nodes in order of id, from the first one behind `after`."""
+        ...
+
+    def text(self, scope: Scope, node: Node) -> str: ...
+    def links(self, scope: Scope, node_id: str, revision: int) -> list[Link]: ...
+    def counts(self, scope: Scope, revision: int) -> Mapping[str, int]: ...
+
+    # search
+    def dense_search(
+        self, scope: Scope, space: Space, vector: Vectors, k: int, within: Within
+    ) -> list[Match]: ...
+    def sparse_search(
+        self, scope: Scope, query: PreparedQuery, k: int, within: Within
+    ) -> list[Match]: ...
+    def passages(self, scope: Scope, revision: int, rows: Sequence[int]) -> list[StoredPassage]: ...
+    def coverage(self, scope: Scope, space: Space, within: Within) -> Coverage: ...
+
+    # vectors
+    def spaces(self, scope: Scope) -> list[Space]: ...
+    def register_space(self, scope: Scope, space: Space) -> Space:
+        """The space of that id; made if new. SpaceMismatch if it is there with other contents."""
+        ...
+
+    def pending(self, scope: Scope, space: Space, limit: int | None = None) -> list[Pending]:
+        """Texts without a vector, once each: what head shows first, then the short ones."""
+        ...
+
+    def put_vectors(
+        self, scope: Scope, space: Space, hashes: Sequence[str], vectors: Vectors
+    ) -> None: ...
+
+    def close(self) -> None: ...
