@@ -1,0 +1,57 @@
+"""A file's name and first bytes in; the name of its format out, or why it has none here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from sourcebook.errors import UnreadableSource
+from sourcebook.sources.binary import kind_of
+
+_BY_EXTENSION = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".mdown": "markdown",
+    ".mkd": "markdown",
+    ".mdx": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".txt": "text",
+    ".text": "text",
+}
+_NOT_YET = {
+    ".pdf": "PDF",
+    ".docx": "Word",
+    ".doc": "Word",
+    ".odt": "OpenDocument",
+    ".rtf": "RTF",
+    ".epub": "EPUB",
+    ".pptx": "PowerPoint",
+    ".ppt": "PowerPoint",
+    ".xlsx": "Excel",
+    ".xls": "Excel",
+    ".json": "JSON",
+    ".xml": "XML",
+    ".archimate": "ArchiMate",
+    ".svg": "SVG",
+    ".ipynb": "Jupyter notebook",
+    ".eml": "e-mail",
+    ".mbox": "e-mail",
+    ".zip": "ZIP",
+}
+_HTML_START = re.compile(rb"\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html)\b", re.I | re.S)
+
+
+def detect(name: str, head: bytes) -> str:
+    """The format of a file. A name that says nothing is taken by its content, as text or HTML."""
+    extension = PurePath(name).suffix.lower()
+    if extension in _BY_EXTENSION:
+        return _BY_EXTENSION[extension]
+    if extension in _NOT_YET:
+        raise UnreadableSource(f"{_NOT_YET[extension]} files are not supported yet")
+    if kind := kind_of(head):
+        raise UnreadableSource(f"binary content ({kind})")
+    return "html" if _HTML_START.match(head.removeprefix(b"\xef\xbb\xbf")) else "text"
