@@ -1,0 +1,29 @@
+"""What tests of every part share: the real model and the test collections."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sourcebook.models.install import install
+from sourcebook.models.manifest import DEFAULT_MODEL
+
+PROJECT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def model_dir() -> Path:
+    """The folder of the default model, fetched from the registry if it is not there yet."""
+    return install(DEFAULT_MODEL)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The test collections: SOURCEBOOK_DATA, relative to the project. Without them the tests that
+    need them are skipped, and the run's last lines say so."""
+    folder = PROJECT / os.environ.get("SOURCEBOOK_DATA", "../shared/data")
+    if not folder.is_dir():
+        pytest.skip("NO TEST COLLECTIONS: set SOURCEBOOK_DATA to the folder that holds them")
+    return folder.resolve()
