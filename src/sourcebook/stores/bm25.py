@@ -1,0 +1,95 @@
+"""Term frequencies and a query in, BM25 scores out, with statistics of the visible passages only.
+
+N, document frequencies and the average length are those of the passages at one revision, so a
+baseline's ranking never moves. Title and heading count more than the body (as in BM25F, Robertson,
+Zaragoza and Taylor 2004: the weighted frequencies are added before saturation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sourcebook.stores.postings import TERM
+
+K1 = 1.2
+B = 0.75
+TITLE_WEIGHT = 2.0
+HEADING_WEIGHT = 1.0
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """For each term, in order of its id: the passages that hold it, what it adds to their score."""
+
+    size: int
+    terms: npt.NDArray[np.int32]
+    rows: npt.NDArray[np.int32]
+    impacts: npt.NDArray[np.float32]
+
+    @classmethod
+    def build(cls, records: npt.NDArray[np.void], counts: npt.NDArray[np.int64]) -> Postings:
+        """`records` (dtype TERM) of all passages one after the other, `counts` of each passage."""
+        size = len(counts)
+        rows = np.repeat(np.arange(size, dtype=np.int32), counts)
+        frequency = (
+            TITLE_WEIGHT * records["title"] + HEADING_WEIGHT * records["heading"] + records["body"]
+        ).astype(np.float32)
+        lengths = np.bincount(rows, weights=frequency, minlength=size)
+        average = lengths.sum() / size if size else 1.0
+        norm = (K1 * (1 - B + B * lengths / (average or 1.0))).astype(np.float32)
+        impacts = frequency * np.float32(K1 + 1) / (frequency + norm[rows])
+        order = _stable_order(records["term"])
+        return cls(size, records["term"][order], rows[order], impacts[order])
+
+    def find(self, term: int) -> slice:
+        """Where this term's postings lie."""
+        # In the array's own type: any other would copy the array first.
+        low, high = np.searchsorted(self.terms, np.array([term, term + 1], self.terms.dtype))
+        return slice(int(low), int(high))
+
+    def scores(self, terms: Sequence[int]) -> npt.NDArray[np.float32]:
+        """The score of every passage; a term that is given twice counts twice."""
+        scores = np.zeros(self.size, np.float32)
+        for term in terms:
+            found = self.find(term)
+            frequency = found.stop - found.start
+            if frequency:
+                weight = np.log1p((self.size - frequency + 0.5) / (frequency + 0.5))
+                scores[self.rows[found]] += self.impacts[found] * np.float32(weight)
+        return scores
+
+    def holding(self, terms: Sequence[int]) -> Rows:
+        """The passages that hold all of these terms."""
+        found = [self.rows[self.find(term)] for term in set(terms)]
+        common = min(found, key=len, default=np.empty(0, np.int32))
+        for rows in found:
+            common = np.intersect1d(common, rows, assume_unique=True)
+        return common.astype(np.int64)
+
+
+def best(scores: npt.NDArray[np.float32], k: int, rows: Rows | None = None) -> Rows:
+    """The k highest positive scores (among `rows`, if given); ties go to the lower row."""
+    rows = np.flatnonzero(scores > 0) if rows is None else rows[scores[rows] > 0]
+    if len(rows) > k > 0:
+        values = scores[rows]
+        rows = rows[values >= np.partition(values, len(rows) - k)[len(rows) - k]]
+    return rows[np.lexsort((rows, -scores[rows]))[:k]]
+
+
+def _stable_order(terms: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """argsort by term, keeping the order of passages: two radix passes over 16 bits each."""
+    low = np.argsort((terms & 0xFFFF).astype(np.uint16), kind="stable")
+    high = (terms >> 16).astype(np.uint16)[low]
+    return np.asarray(low[np.argsort(high, kind="stable")])
+
+
+def concatenate(blobs: Sequence[bytes]) -> tuple[npt.NDArray[np.void], npt.NDArray[np.int64]]:
+    """The records of many passages, and how many each has."""
+    counts = np.fromiter((len(b) // TERM.itemsize for b in blobs), np.int64, len(blobs))
+    return np.frombuffer(b"".join(blobs), TERM), counts

@@ -1,0 +1,109 @@
+"""Names of points in time in, revisions out: resolving, the log, baselines and publishing."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import datetime
+
+from sourcebook.errors import Conflict, InvalidInput, NotFound
+from sourcebook.model import Baseline, ReadContext, Resolved, Revision
+from sourcebook.stores import moments
+from sourcebook.stores.queries import QUERIES
+from sourcebook.stores.rows import to_baseline, to_revision
+
+_LONGEST_NAME = 100
+
+
+def resolve(db: sqlite3.Connection, repository: int, context: ReadContext) -> Resolved:
+    """The revision that a read context names. A repository that nothing was written to is at
+    revision 0, which shows nothing."""
+    if context.selector == "head":
+        return Resolved("head", head(db, repository))
+    if context.selector == "published":
+        name = _published(db, repository)
+        return Resolved("published", find(db, repository, name).revision, baseline_id=name)
+    if not context.value:
+        raise InvalidInput(f"{context.selector} needs a value", field="read_context")
+    if context.selector == "baseline":
+        baseline = find(db, repository, context.value)
+        return Resolved("baseline", baseline.revision, baseline_id=baseline.id)
+    if context.selector == "as_of":
+        return _as_of(db, repository, context.value)
+    raise InvalidInput(
+        f"unknown read context {context.selector!r}; it is head, published, baseline or as_of",
+        field="read_context",
+    )
+
+
+def head(db: sqlite3.Connection, repository: int) -> int:
+    row = db.execute(QUERIES["head"], {"repository": repository}).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _as_of(db: sqlite3.Connection, repository: int, value: str) -> Resolved:
+    """The last revision at or before that time."""
+    at = moments.parse(value)
+    row = db.execute(QUERIES["revision_as_of"], {"repository": repository, "at": at}).fetchone()
+    return Resolved("as_of", int(row[0]) if row else 0, as_of=at)
+
+
+def _published(db: sqlite3.Connection, repository: int) -> str:
+    row = db.execute(QUERIES["head"], {"repository": repository}).fetchone()
+    if row is None or row[1] is None:
+        raise NotFound(
+            "no baseline is published in this repository; publish one with "
+            "`sourcebook baseline publish NAME`"
+        )
+    return str(row[1])
+
+
+def log(db: sqlite3.Connection, repository: int, limit: int | None) -> list[Revision]:
+    """Newest first."""
+    values = {"repository": repository, "limit": -1 if limit is None else max(limit, 0)}
+    return [to_revision(row) for row in db.execute(QUERIES["log"], values).fetchall()]
+
+
+def baselines(db: sqlite3.Connection, repository: int) -> list[Baseline]:
+    rows = db.execute(QUERIES["baselines"], {"repository": repository}).fetchall()
+    return [to_baseline(row) for row in rows]
+
+
+def find(db: sqlite3.Connection, repository: int, name: str) -> Baseline:
+    known = {baseline.id: baseline for baseline in baselines(db, repository)}
+    if name not in known:
+        names = ", ".join(sorted(known)) or "none yet"
+        raise NotFound(f"there is no baseline {name!r}; known baselines: {names}")
+    return known[name]
+
+
+def create_baseline(
+    db: sqlite3.Connection, repository: int, name: str, revision: int, moment: datetime
+) -> Baseline:
+    """Giving a name again to the revision it has is no change; to another one is a Conflict."""
+    check_name(name)
+    last = head(db, repository)
+    if not 1 <= revision <= last:
+        raise NotFound(f"there is no revision {revision}; the last one is {last}")
+    for known in baselines(db, repository):
+        if known.id == name and known.revision != revision:
+            raise Conflict(f"the baseline {name!r} names revision {known.revision} already")
+        if known.id == name:
+            return known
+    values = {"repository": repository, "id": name, "revision": revision}
+    db.execute(QUERIES["add_baseline"], {**values, "at": moments.stamp(moment)})
+    return find(db, repository, name)
+
+
+def publish(db: sqlite3.Connection, repository: int, name: str) -> Baseline:
+    find(db, repository, name)
+    db.execute(QUERIES["publish"], {"repository": repository, "id": name})
+    return find(db, repository, name)
+
+
+def check_name(name: str) -> None:
+    if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable() or name != name.strip():
+        raise InvalidInput(
+            f"a baseline's name has 1 to {_LONGEST_NAME} characters, no control characters and no "
+            f"blank at either end: {name[:_LONGEST_NAME]!r}",
+            field="baseline_id",
+        )

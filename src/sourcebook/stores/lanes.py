@@ -1,0 +1,195 @@
+"""A lane: the passages of one resolution that one revision shows, laid out for search.
+
+A lane is a pure function of the visible rows, in order of node id (which therefore breaks ties),
+so equal revisions give equal answers. It is derived and in memory: built from the store, or from
+a lane of a near revision by what differs between the two, in either direction of time.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sourcebook.ports import Vectors
+from sourcebook.stores.bm25 import Postings, concatenate
+from sourcebook.stores.cosine import Cosine
+from sourcebook.stores.queries import QUERIES
+
+Rows = npt.NDArray[np.int64]
+Objects = npt.NDArray[np.object_]
+_READ = 10_000
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The stored passages of a lane, one array a column, in order of node id."""
+
+    rows: Rows
+    node_ids: Objects
+    element_ids: Objects
+    ancestors: Objects
+    hashes: Objects
+    records: npt.NDArray[np.void]
+    counts: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, fetched: Sequence[tuple[Any, ...]]) -> Columns:
+        rows, nodes, elements, ancestors, hashes, blobs = (
+            zip(*fetched, strict=True) if fetched else ((),) * 6
+        )
+        records, counts = concatenate(blobs)
+        return cls(
+            np.array(rows, np.int64),
+            _objects(nodes),
+            _objects(elements),
+            _objects(ancestors),
+            _objects(hashes),
+            records,
+            counts,
+        )
+
+    def replaced(self, gone: Rows, new: Columns) -> Columns:
+        """These columns without the passages `gone` and with the `new` ones."""
+        stay = ~np.isin(self.rows, gone)
+        names = ("rows", "node_ids", "element_ids", "ancestors", "hashes")
+        merged = {n: np.concatenate([getattr(self, n)[stay], getattr(new, n)]) for n in names}
+        counts = np.concatenate([self.counts[stay], new.counts])
+        records = np.concatenate([self.records[np.repeat(stay, self.counts)], new.records])
+        order = np.argsort(merged["node_ids"], kind="stable")
+        starts = np.cumsum(counts) - counts
+        return Columns(
+            **{n: column[order] for n, column in merged.items()},
+            records=records[_spans(starts[order], counts[order])],
+            counts=counts[order],
+        )
+
+
+@dataclass
+class Lane:
+    columns: Columns
+    vectors: dict[int, Filled] = field(default_factory=dict)
+    """By space."""
+
+    def __len__(self) -> int:
+        return len(self.columns.rows)
+
+    @cached_property
+    def postings(self) -> Postings:
+        return Postings.build(self.columns.records, self.columns.counts)
+
+    @cached_property
+    def by_passage(self) -> tuple[Rows, Rows]:
+        """Passage rows in ascending order, and the lane row of each."""
+        order = np.argsort(self.columns.rows)
+        return self.columns.rows[order], order
+
+    @cached_property
+    def inside(self) -> dict[str, Rows]:
+        """For each node, the lane rows of the passages in it."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for row, ancestors in enumerate(self.columns.ancestors):
+            for node in json.loads(ancestors):
+                found[node].append(row)
+        return {node: np.array(rows, np.int64) for node, rows in found.items()}
+
+    def locate(self, passages: Rows) -> Rows:
+        """Lane rows of these passages, ascending, as far as they are in the lane."""
+        known, order = self.by_passage
+        at = np.searchsorted(known, passages)
+        at[at == len(known)] = 0
+        hit = known[at] == passages if len(known) else np.zeros(len(passages), bool)
+        return np.sort(order[at[hit]])
+
+
+@dataclass(frozen=True)
+class Filled:
+    """The vectors of a lane in one space. `seen` is the space's count when they were read."""
+
+    cosine: Cosine
+    lane_rows: Rows
+    """The lane row of each vector."""
+    position: Rows
+    """The vector of each lane row, -1 where there is none."""
+    seen: int
+
+
+def load(db: sqlite3.Connection, repository: int, resolution: int, revision: int) -> Lane:
+    values = {"repository": repository, "resolution": resolution, "revision": revision}
+    return Lane(Columns.of(db.execute(QUERIES["lane"], values).fetchall()))
+
+
+def derive(
+    db: sqlite3.Connection, near: Lane, repository: int, resolution: int, old: int, new: int
+) -> Lane:
+    """The lane of revision `new` from that of revision `old`."""
+    values = {"repository": repository, "resolution": resolution}
+    forward = values | {"revision": new, "other": old}
+    backward = values | {"revision": old, "other": new}
+    added = Columns.of(db.execute(QUERIES["lane_difference"], forward).fetchall())
+    gone = [row[0] for row in db.execute(QUERIES["lane_difference"], backward)]
+    if not gone and not len(added.rows):
+        return near
+    lane = Lane(near.columns.replaced(np.array(gone, np.int64), added))
+    for space, filled in near.vectors.items():
+        lane.vectors[space] = _fill(db, lane, space, filled.seen, _known(near, filled))
+    return lane
+
+
+def fill(db: sqlite3.Connection, lane: Lane, space: int) -> Filled:
+    """The lane's vectors, read again where some were missing and more have come."""
+    (seen,) = db.execute(QUERIES["space_vectors"], {"space": space}).fetchone()
+    held = lane.vectors.get(space)
+    if held is None or (held.seen != seen and len(held.lane_rows) < len(lane)):
+        known = _known(lane, held) if held else {}
+        held = lane.vectors[space] = _fill(db, lane, space, seen, known)
+    return held
+
+
+def _known(lane: Lane, filled: Filled) -> dict[str, Vectors]:
+    hashes = lane.columns.hashes[filled.lane_rows]
+    return dict(zip(hashes, filled.cosine.vectors, strict=True))
+
+
+def _fill(
+    db: sqlite3.Connection, lane: Lane, space: int, seen: int, known: dict[str, Vectors]
+) -> Filled:
+    """`known` are the vectors that need not be read."""
+    known = known | _read(db, space, [h for h in lane.columns.hashes if h not in known])
+    lane_rows = np.array([r for r, h in enumerate(lane.columns.hashes) if h in known], np.int64)
+    position = np.full(len(lane), -1, np.int64)
+    position[lane_rows] = np.arange(len(lane_rows))
+    (dimensions,) = db.execute(QUERIES["space_dimensions"], {"space": space}).fetchone()
+    matrix = np.empty((len(lane_rows), dimensions), np.float32)
+    for row, text_hash in enumerate(lane.columns.hashes[lane_rows]):
+        matrix[row] = known[text_hash]
+    return Filled(Cosine.build(matrix), lane_rows, position, seen)
+
+
+def _read(db: sqlite3.Connection, space: int, hashes: Sequence[str]) -> dict[str, Vectors]:
+    found: dict[str, Vectors] = {}
+    for start in range(0, len(hashes), _READ):
+        wanted = json.dumps(hashes[start : start + _READ])
+        for text_hash, data in db.execute(QUERIES["vectors"], {"space": space, "hashes": wanted}):
+            found[text_hash] = np.frombuffer(data, np.float32)
+    return found
+
+
+def _objects(values: Sequence[str]) -> Objects:
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
+
+
+def _spans(starts: Rows, counts: npt.NDArray[np.int64]) -> Rows:
+    """The numbers start, start+1, … of every span, one after the other."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.asarray(np.arange(total) + np.repeat(starts - (ends - counts), counts))

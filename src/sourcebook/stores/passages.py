@@ -1,0 +1,121 @@
+"""The passages of a tree in, their rows out: hashes, ancestors and index terms of each.
+
+All that depends on the tree alone is worked out here, before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import chain
+
+from sourcebook.analysis import ANALYZER_VERSION, Analyzed, analyze
+from sourcebook.errors import InvalidInput
+from sourcebook.hashing import digest
+from sourcebook.model import Passage, Tree
+from sourcebook.stores.postings import encode_counts, encode_tokens
+from sourcebook.stores.rows import Row, to_json
+from sourcebook.stores.vocabulary import TermNumbers
+
+_short = lru_cache(maxsize=4096)(analyze)
+"""Titles and headings come back with every passage of a document."""
+
+
+@dataclass(frozen=True)
+class PassageRow:
+    """A passage as it will be stored. Its terms are worked out only if it is new."""
+
+    passage: Passage
+    ancestors: tuple[str, ...]
+    digest: str
+
+    @cached_property
+    def fields(self) -> tuple[Analyzed, Analyzed, Analyzed]:
+        p = self.passage
+        return _short(p.title), _short(p.heading), analyze(p.body)
+
+    def terms(self) -> Iterator[str]:
+        return chain(*(part for f in self.fields for part in (f.terms, f.compounds)))
+
+    def facets(self) -> Iterator[tuple[str, str]]:
+        return iter(dict.fromkeys(self.passage.facets))
+
+    def columns(self, numbers: TermNumbers) -> Row:
+        """In the order of the statement `add_passage`."""
+        p = self.passage
+        text = p.embedded_text
+        tokens = [numbers.of(f.terms) for f in self.fields]
+        wholes = [numbers.of(f.compounds) for f in self.fields]
+        counted = [a + b for a, b in zip(tokens, wholes, strict=True)]
+        return (
+            p.node_id,
+            p.element_id,
+            p.resolution,
+            to_json(list(self.ancestors)),
+            digest(text),
+            self.digest,
+            p.title,
+            p.heading,
+            p.context,
+            p.body,
+            int(p.summary),
+            len(text.encode()),
+            encode_counts(*counted),
+            encode_tokens(*tokens),
+        )
+
+
+def passage_rows(tree: Tree) -> list[PassageRow]:
+    """The digest covers all that makes a passage what it is, and the analysis that indexed it."""
+    lines = _ancestors(tree)
+    return [PassageRow(p, lines[p.node_id], _name(p, lines[p.node_id])) for p in tree.passages]
+
+
+def _name(p: Passage, ancestors: tuple[str, ...]) -> str:
+    return digest(
+        ANALYZER_VERSION,
+        p.node_id,
+        p.resolution,
+        p.title,
+        p.heading,
+        p.context,
+        p.body,
+        p.summary,
+        sorted(set(p.facets)),
+        ancestors,
+    )
+
+
+def check(tree: Tree) -> None:
+    """A tree that cannot be stored whole is refused before anything of it is."""
+    ids = {node.id for node in tree.nodes}
+    owners = {n.element_id for n in tree.nodes} | {p.element_id for p in tree.passages}
+    problem = (
+        (not ids and "has no nodes")
+        or (len(ids) < len(tree.nodes) and "has two nodes with one id")
+        or (owners != {tree.element_id} and "holds parts of another one")
+        or (sum(n.parent_id is None for n in tree.nodes) != 1 and "needs one node without parent")
+        or (any(p.node_id not in ids for p in tree.passages) and "has a passage without node")
+        or (any(n.end > len(tree.text) for n in tree.nodes) and "has offsets beyond its text")
+    )
+    if problem:
+        raise InvalidInput(f"the document {tree.element_id} {problem}")
+
+
+def _ancestors(tree: Tree) -> Mapping[str, tuple[str, ...]]:
+    """Of each node: the ids from the document down to the node itself."""
+    parents = {node.id: node.parent_id for node in tree.nodes}
+    lines: dict[str, tuple[str, ...]] = {}
+    for node in tree.nodes:
+        above: list[str] = []
+        at: str | None = node.id
+        while at is not None and at not in lines:
+            if at not in parents or len(above) > len(parents):
+                raise InvalidInput(f"the document {tree.element_id} has a broken parent at {at}")
+            above.append(at)
+            at = parents[at]
+        line = lines[at] if at is not None else ()
+        for step in reversed(above):
+            line = lines[step] = (*line, step)
+    return lines

@@ -1,0 +1,37 @@
+"""Term ids of a passage's fields in, the two blobs that full-text search reads out.
+
+The table of counts scores a passage without its text; the sequence of ids proves that a phrase
+stands in it. Both are little-endian, so a store can move between machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+TERM = np.dtype([("term", "<i4"), ("title", "<u2"), ("heading", "<u2"), ("body", "<u2")])
+BETWEEN_FIELDS = -1
+"""Stands between two fields, where no phrase can match: no term has this id."""
+_MOST = 0xFFFF
+_FIELDS = ("title", "heading", "body")
+
+
+def encode_counts(title: Sequence[int], heading: Sequence[int], body: Sequence[int]) -> bytes:
+    """One TERM record a distinct term, in ascending order of id; counts stop at 65535."""
+    ids = np.array([*title, *heading, *body], np.int32)
+    terms, places = np.unique(ids, return_inverse=True)
+    table = np.zeros(len(terms), TERM)
+    table["term"] = terms
+    start = 0
+    for name, field in zip(_FIELDS, (title, heading, body), strict=True):
+        found = np.bincount(places[start : start + len(field)], minlength=len(terms))
+        table[name] = np.minimum(found, _MOST)
+        start += len(field)
+    return table.tobytes()
+
+
+def encode_tokens(title: Sequence[int], heading: Sequence[int], body: Sequence[int]) -> bytes:
+    """The ids in order, field after field."""
+    between = (BETWEEN_FIELDS,)
+    return np.array([*title, *between, *heading, *between, *body], "<i4").tobytes()

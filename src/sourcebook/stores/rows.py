@@ -1,0 +1,90 @@
+"""Rows in, values out, and back: the only place that knows the order of columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sourcebook.errors import InvalidInput
+from sourcebook.model import Baseline, Json, Link, Node, Passage, Revision, Space
+
+Row = tuple[Any, ...]
+NODE_WIDTH = 14
+_encoder = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+)
+
+
+def to_json(value: Json) -> str:
+    """One spelling for equal values, so that rows can be compared as text."""
+    try:
+        return _encoder.encode(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"only plain JSON values can be stored: {error}") from error
+
+
+def node_row(node: Node) -> Row:
+    return (
+        node.id,
+        node.element_id,
+        node.kind,
+        node.version_id,
+        node.content_hash,
+        node.parent_id,
+        node.position,
+        node.title,
+        node.source,
+        node.start,
+        node.end,
+        to_json(list(node.section_path)),
+        node.page,
+        to_json(dict(node.metadata)),
+    )
+
+
+def to_node(row: Row) -> Node:
+    section_path, page, metadata = row[-3:]
+    rest: Row = (tuple(json.loads(section_path)), page, json.loads(metadata))
+    return Node(*row[:-3], *rest)
+
+
+def link_row(link: Link) -> Row:
+    return link.source_id, link.target_id, link.type, to_json(dict(link.metadata))
+
+
+def to_link(row: Row) -> Link:
+    source, target, kind, metadata = row
+    return Link(source, target, kind, json.loads(metadata))
+
+
+def to_passage(row: Row, facets: tuple[tuple[str, str], ...]) -> Passage:
+    node_id, element_id, resolution, body, context, title, heading, summary = row
+    return Passage(
+        node_id, element_id, resolution, body, context, title, heading, bool(summary), facets
+    )
+
+
+def to_revision(row: Row) -> Revision:
+    number, at, message, counts = row
+    return Revision(number, at, message, json.loads(counts))
+
+
+def to_baseline(row: Row) -> Baseline:
+    name, revision, created_at, published = row
+    return Baseline(name, revision, created_at, bool(published))
+
+
+def to_space(row: Row) -> Space:
+    return Space(*row[1:])
+
+
+def space_values(space: Space) -> Mapping[str, object]:
+    return {
+        "id": space.id,
+        "provider": space.provider,
+        "model": space.model,
+        "dimensions": space.dimensions,
+        "chunker": space.chunker,
+        "state": space.state,
+    }

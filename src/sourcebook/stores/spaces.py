@@ -1,0 +1,94 @@
+"""Embedding spaces and their vectors: what is missing, and what may be stored."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+import numpy as np
+
+from sourcebook.errors import InvalidInput, NotFound, SpaceMismatch
+from sourcebook.model import Passage, Space
+from sourcebook.ports import Pending, Vectors
+from sourcebook.stores.queries import QUERIES
+from sourcebook.stores.rows import space_values, to_space
+
+_UNIT = 1e-3
+"""How far from 1 the length of a vector may be."""
+
+
+def spaces(db: sqlite3.Connection, repository: int) -> dict[int, Space]:
+    """By row."""
+    rows = db.execute(QUERIES["spaces"], {"repository": repository}).fetchall()
+    return {row[0]: to_space(row) for row in rows}
+
+
+def find_space(db: sqlite3.Connection, repository: int, space: Space) -> int | None:
+    """The row of a space, None if it is not registered. The same id with other contents is an
+    error: its vectors could not be compared."""
+    for row, known in spaces(db, repository).items():
+        if known.id == space.id:
+            _require_same(known, space)
+            return row
+    return None
+
+
+def require_space(db: sqlite3.Connection, repository: int, space: Space) -> int:
+    row = find_space(db, repository, space)
+    if row is None:
+        raise NotFound(f"the space {space.id!r} is not registered in this repository")
+    return row
+
+
+def register(db: sqlite3.Connection, repository: int, space: Space) -> Space:
+    if find_space(db, repository, space) is None:
+        db.execute(QUERIES["add_space"], {"repository": repository, **space_values(space)})
+    return spaces(db, repository)[require_space(db, repository, space)]
+
+
+def _require_same(known: Space, asked: Space) -> None:
+    def contents(space: Space) -> str:
+        return f"{space.provider} {space.model}, {space.dimensions} numbers, {space.chunker}"
+
+    if contents(known) != contents(asked):
+        raise SpaceMismatch(
+            f"the space {known.id!r} holds vectors of {contents(known)}, not of {contents(asked)}; "
+            "use that model or build a new space"
+        )
+
+
+def pending(
+    db: sqlite3.Connection, repository: int, space: int | None, limit: int | None
+) -> list[Pending]:
+    values = {
+        "repository": repository,
+        "space": -1 if space is None else space,
+        "limit": -1 if limit is None else max(limit, 0),
+    }
+    rows = db.execute(QUERIES["pending"], values).fetchall()
+    return [
+        Pending(key, Passage("", "", 0, body, context).embedded_text) for key, context, body in rows
+    ]
+
+
+def put(db: sqlite3.Connection, space: int, hashes: Sequence[str], vectors: Vectors) -> None:
+    data = np.ascontiguousarray(vectors, "<f4")
+    rows = [(space, key, vector.tobytes()) for key, vector in zip(hashes, data, strict=True)]
+    before = db.total_changes
+    db.executemany(QUERIES["add_vector"], rows)
+    db.execute(QUERIES["count_vectors"], {"space": space, "added": db.total_changes - before})
+
+
+def check(space: Space, hashes: Sequence[str], vectors: Vectors) -> None:
+    """A vector that is not a unit vector would spoil every comparison with it: refused, all."""
+    expected = (len(hashes), space.dimensions)
+    if vectors.shape != expected:
+        raise InvalidInput(
+            f"vectors for {space.id!r} have the shape {vectors.shape}, expected {expected}"
+        )
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    wrong = np.flatnonzero(~(np.abs(lengths - 1) <= _UNIT))
+    if len(wrong):
+        raise InvalidInput(
+            f"vector {wrong[0]} for {space.id!r} is not of unit length: {lengths[wrong[0]]:g}"
+        )

@@ -1,0 +1,279 @@
+"""The embedded store: one SQLite file that holds the versioned graph, its search and its vectors.
+
+Every read names a revision, so several statements of one use case see one state without a
+transaction around them. Every write is one transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sourcebook.errors import NotFound
+from sourcebook.model import (
+    Baseline,
+    Filter,
+    Link,
+    Match,
+    Node,
+    PreparedQuery,
+    ReadContext,
+    Resolved,
+    Revision,
+    Scope,
+    Space,
+)
+from sourcebook.ports import Coverage, Pending, StoredPassage, Vectors, Within
+from sourcebook.stores import history, moments, spaces
+from sourcebook.stores.connections import Connections, Location
+from sourcebook.stores.queries import QUERIES
+from sourcebook.stores.rows import NODE_WIDTH, Row, to_json, to_link, to_node, to_passage
+from sourcebook.stores.search import Searcher
+from sourcebook.stores.texts import TextCache
+from sourcebook.stores.vocabulary import Vocabulary
+from sourcebook.stores.writer import SqliteWriter, repository_of
+
+_UNKNOWN = -1
+"""The number of a repository that nothing was written to: no row has it, so reads are empty."""
+
+
+class SqliteStore:
+    def __init__(
+        self, connections: Connections, clock: Callable[[], datetime] = moments.now
+    ) -> None:
+        self._connections = connections
+        self._clock = clock
+        self._words = Vocabulary()
+        self._texts = TextCache()
+        self._repositories: dict[Scope, int] = {}
+        self._searcher = Searcher(self.reader)
+
+    @classmethod
+    def open(
+        cls,
+        where: str | Path,
+        *,
+        busy_timeout: float = 10.0,
+        clock: Callable[[], datetime] = moments.now,
+    ) -> SqliteStore:
+        """Opens the store, makes it if it is not there, and upgrades an older one."""
+        return cls(Connections(Location.parse(where), busy_timeout), clock)
+
+    def reader(self) -> sqlite3.Connection:
+        """This thread's connection for reading."""
+        return self._connections.reader()
+
+    @property
+    def path(self) -> Path:
+        return self._connections.path
+
+    @property
+    def read_only(self) -> bool:
+        return self._connections.read_only
+
+    def close(self) -> None:
+        self._connections.close()
+
+    # --- writing -------------------------------------------------------------------------------
+
+    @contextmanager
+    def commit(
+        self, scope: Scope, *, message: str = "", request_id: str | None = None
+    ) -> Iterator[SqliteWriter]:
+        """One transaction, one revision; no change, no revision; an exception, no trace."""
+        with self._connections.transaction() as db:
+            writer = SqliteWriter(db, scope, self._words, request_id)
+            try:
+                yield writer
+                changed = writer.finish(message, self._clock())
+            finally:
+                writer.close()
+            if not changed:
+                db.execute("ROLLBACK")
+                if request_id is not None:
+                    db.execute("BEGIN IMMEDIATE")
+                    writer.record_alone(scope)
+        if changed:
+            writer.settled()
+
+    def request(self, scope: Scope, request_id: str) -> Mapping[str, object] | None:
+        """The recorded result of an earlier commit with this id."""
+        row = self._one("request", scope, id=request_id)
+        if row is None:
+            return None
+        result: Mapping[str, object] = json.loads(row[0])
+        return result
+
+    # --- history -------------------------------------------------------------------------------
+
+    def resolve(self, scope: Scope, context: ReadContext) -> Resolved:
+        with self._reading(scope) as (db, repository):
+            return history.resolve(db, repository, context)
+
+    def log(self, scope: Scope, limit: int | None = None) -> list[Revision]:
+        with self._reading(scope) as (db, repository):
+            return history.log(db, repository, limit)
+
+    def baselines(self, scope: Scope) -> list[Baseline]:
+        with self._reading(scope) as (db, repository):
+            return history.baselines(db, repository)
+
+    def create_baseline(self, scope: Scope, name: str, revision: int) -> Baseline:
+        with self._connections.transaction() as db:
+            repository = repository_of(db, scope) or _UNKNOWN
+            return history.create_baseline(db, repository, name, revision, self._clock())
+
+    def publish(self, scope: Scope, name: str) -> Baseline:
+        with self._connections.transaction() as db:
+            return history.publish(db, repository_of(db, scope) or _UNKNOWN, name)
+
+    # --- structured reads ----------------------------------------------------------------------
+
+    def node(self, scope: Scope, node_id: str, revision: int) -> Node | None:
+        row = self._one("node", scope, id=node_id, revision=revision)
+        return None if row is None else to_node(row)
+
+    def versions(self, scope: Scope, version_id: str) -> list[Node]:
+        """Every row of a version, newest first."""
+        return [to_node(row) for row in self._all("versions", scope, version=version_id)]
+
+    def nodes(
+        self,
+        scope: Scope,
+        revision: int,
+        *,
+        kind: str | None = None,
+        filters: tuple[Filter, ...] = (),
+        limit: int = 100,
+        after: str = "",
+    ) -> list[Node]:
+        """Visible nodes in order of id, from the first one behind `after`."""
+        wanted = to_json([{"key": f.key, "values": list(f.values)} for f in filters])
+        values = {"kind": kind, "filters": wanted, "limit": max(limit, 0), "after": after}
+        rows = self._all("nodes", scope, revision=revision, **values)
+        return [to_node(row) for row in rows]
+
+    def text(self, scope: Scope, node: Node) -> str:
+        """The node's own words. Cut in Python, whose offsets count characters as ours do and which
+        does not stop at a NUL."""
+        place = {"version": node.version_id, "id": node.id, "start": node.start, "end": node.end}
+        row = self._one("content_of", scope, **place)
+        if row is None:
+            raise NotFound(f"there is no version {node.version_id} of {node.id}")
+        return self._content(scope, row[0])[node.start : node.end]
+
+    def links(self, scope: Scope, node_id: str, revision: int) -> list[Link]:
+        """At either end of the node."""
+        return [to_link(row) for row in self._all("links", scope, id=node_id, revision=revision)]
+
+    def counts(self, scope: Scope, revision: int) -> Mapping[str, int]:
+        """Visible nodes by kind, and passages and links."""
+        return {"relationship": 0, **dict(self._all("counts", scope, revision=revision))}
+
+    def passages(self, scope: Scope, revision: int, rows: Sequence[int]) -> list[StoredPassage]:
+        """In the given order; a row of another repository or revision is left out."""
+        wanted = json.dumps([int(row) for row in rows])
+        found = self._all("passages", scope, revision=revision, rows=wanted)
+        facets: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+        for row, key, value in self._all("facets", scope, rows=wanted):
+            facets[row].append((key, value))
+        stored = {row[NODE_WIDTH + 1]: self._stored(scope, row, facets) for row in found}
+        return [stored[row] for row in rows if row in stored]
+
+    def _stored(
+        self, scope: Scope, row: Row, facets: Mapping[int, list[tuple[str, str]]]
+    ) -> StoredPassage:
+        node = to_node(row[:NODE_WIDTH])
+        content, number, *passage = row[NODE_WIDTH:]
+        text = self._content(scope, content)[node.start : node.end]
+        kept = tuple(facets.get(number, ()))
+        return StoredPassage(number, node, to_passage(tuple(passage), kept), text)
+
+    def _content(self, scope: Scope, name: str) -> str:
+        def read() -> str:
+            return str(self._one("content", scope, hash=name)[0])
+
+        return self._texts.get((self._repository(scope), name), read)
+
+    # --- search --------------------------------------------------------------------------------
+
+    def dense_search(
+        self, scope: Scope, space: Space, vector: Vectors, k: int, within: Within
+    ) -> list[Match]:
+        with self._reading(scope) as (db, repository):
+            row = spaces.find_space(db, repository, space)
+            return [] if row is None else self._searcher.dense(repository, row, vector, k, within)
+
+    def sparse_search(
+        self, scope: Scope, query: PreparedQuery, k: int, within: Within
+    ) -> list[Match]:
+        with self._reading(scope) as (_, repository):
+            return self._searcher.sparse(repository, query, k, within)
+
+    def coverage(self, scope: Scope, space: Space, within: Within) -> Coverage:
+        """A space that is not registered has no vectors."""
+        with self._reading(scope) as (db, repository):
+            row = spaces.find_space(db, repository, space)
+            if row is not None:
+                return self._searcher.coverage(repository, row, within)
+        place = {"revision": within.revision, "resolution": within.resolution}
+        return Coverage(self._one("lane_size", scope, **place)[0], 0)
+
+    # --- vectors -------------------------------------------------------------------------------
+
+    def spaces(self, scope: Scope) -> list[Space]:
+        with self._reading(scope) as (db, repository):
+            return list(spaces.spaces(db, repository).values())
+
+    def register_space(self, scope: Scope, space: Space) -> Space:
+        """The space of that id; made if new. A store that knows it already is only read."""
+        with self._reading(scope) as (db, repository):
+            if (row := spaces.find_space(db, repository, space)) is not None:
+                return spaces.spaces(db, repository)[row]
+        with self._connections.transaction() as db:
+            return spaces.register(db, repository_of(db, scope, make=True) or _UNKNOWN, space)
+
+    def pending(self, scope: Scope, space: Space, limit: int | None = None) -> list[Pending]:
+        """Texts without a vector, once each: what head shows first, then the short ones."""
+        with self._reading(scope) as (db, repository):
+            row = spaces.find_space(db, repository, space)
+            return spaces.pending(db, repository, row, limit)
+
+    def put_vectors(
+        self, scope: Scope, space: Space, hashes: Sequence[str], vectors: Vectors
+    ) -> None:
+        """One transaction: all of these vectors, or none."""
+        spaces.check(space, hashes, vectors)
+        with self._connections.transaction() as db:
+            row = spaces.require_space(db, repository_of(db, scope) or _UNKNOWN, space)
+            spaces.put(db, row, hashes, vectors)
+
+    # --- statements ----------------------------------------------------------------------------
+
+    @contextmanager
+    def _reading(self, scope: Scope) -> Iterator[tuple[sqlite3.Connection, int]]:
+        with self._connections.translating():
+            yield self.reader(), self._repository(scope)
+
+    def _repository(self, scope: Scope) -> int:
+        """Remembered once it is there: a repository's number never changes."""
+        if scope not in self._repositories:
+            found = repository_of(self.reader(), scope)
+            if found is None:
+                return _UNKNOWN
+            self._repositories[scope] = found
+        return self._repositories[scope]
+
+    def _all(self, name: str, scope: Scope, **values: object) -> list[Row]:
+        with self._reading(scope) as (db, repository):
+            return db.execute(QUERIES[name], {"repository": repository, **values}).fetchall()
+
+    def _one(self, name: str, scope: Scope, **values: object) -> Any:
+        with self._reading(scope) as (db, repository):
+            return db.execute(QUERIES[name], {"repository": repository, **values}).fetchone()

@@ -1,0 +1,239 @@
+"""An open commit: documents in, rows with one `born` revision out; equal rows stay as they are.
+
+A row is never overwritten: what a document no longer says gets a `died` revision, what it says
+anew a new row. So the difference between two trees is what is written, and no more.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
+from sourcebook.errors import Conflict, StoreError
+from sourcebook.hashing import digest
+from sourcebook.model import Scope, Tree
+from sourcebook.stores.moments import later
+from sourcebook.stores.passages import PassageRow, check, passage_rows
+from sourcebook.stores.queries import QUERIES
+from sourcebook.stores.rows import Row, link_row, node_row, to_json
+from sourcebook.stores.vocabulary import TermNumbers, Vocabulary
+
+_PARENT, _KIND = 5, 2
+"""Columns of a node row."""
+
+
+def repository_of(db: sqlite3.Connection, scope: Scope, *, make: bool = False) -> int | None:
+    """The number of the scope's repository; made where a write needs it."""
+    values = {
+        "tenant": scope.tenant,
+        "organization": scope.organization,
+        "name": scope.repository,
+    }
+    if make:
+        db.execute(QUERIES["add_repository"], values)
+    row = db.execute(QUERIES["repository"], values).fetchone()
+    return None if row is None else int(row[0])
+
+
+class SqliteWriter:
+    """Everything put into it becomes one revision. Made and ended by the store's `commit`."""
+
+    def __init__(
+        self, db: sqlite3.Connection, scope: Scope, words: Vocabulary, request_id: str | None
+    ) -> None:
+        self._db = db
+        self._words = words
+        self._request_id = request_id
+        self._repository = repository_of(db, scope, make=True) or 0
+        self._head: int = self._one("head")[0]
+        self._new = self._head + 1
+        self._terms = TermNumbers(db, self._repository, words.of(self._repository))
+        self._counts: Counter[str] = Counter()
+        self._last_passage: int | None = None
+        self._closed = ""
+        self.result: Mapping[str, object] | None = None
+        """Set it to have it stored with the request id, in the same transaction."""
+        if request_id is not None and self._one("request", id=request_id):
+            raise Conflict(f"request {request_id} was carried out before; read its result")
+
+    @property
+    def revision(self) -> int:
+        """The one that this commit makes; head as long as nothing has changed."""
+        return self._new if self._counts else self._head
+
+    # --- what a commit does --------------------------------------------------------------------
+
+    def current(self, element_id: str) -> tuple[str, str] | None:
+        """(content hash, recipe) of the live document, or None."""
+        self._require_open()
+        row = self._one("current", element=element_id)
+        return None if row is None else (row[0], row[1])
+
+    def put(self, tree: Tree) -> Mapping[str, int]:
+        """Make the live rows of this document those of the tree; equal rows stay.
+
+        A node row keeps pointing into the text it was born with: while its version and offsets
+        are the same, the same offsets of that text give the same words. It gets a new row when
+        any of its columns changes, and the document's node also when the recipe does.
+        """
+        self._require_open()
+        check(tree)
+        nodes = {(*node_row(n), tree.recipe if n.parent_id is None else ""): n for n in tree.nodes}
+        links = {link_row(link): link for link in tree.links}
+        passages = {(row.digest,): row for row in passage_rows(tree)}
+        with _Breaking(self):
+            return {
+                "nodes": self._put_nodes(tree, nodes),
+                "links": self._put_links(tree.element_id, links),
+                "passages": self._put_passages(tree.element_id, passages),
+            }
+
+    def end(self, element_id: str) -> None:
+        """End everything that belongs to this document."""
+        self._require_open()
+        with _Breaking(self):
+            for kind in ("node", "link", "passage"):
+                live = self._live(kind, element_id)
+                self._change(kind, live, {}, lambda new: None)
+
+    def live_elements(self, sources: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """(element_id, source) of live documents whose source is one of these or lies below one."""
+        self._require_open()
+        found: dict[str, str] = {}
+        for source in dict.fromkeys(sources):
+            values = {"source": source.rstrip("/"), "repository": self._repository}
+            found.update(self._db.execute(QUERIES["live_elements"], values).fetchall())
+        return iter(sorted(found.items()))
+
+    # --- rows ----------------------------------------------------------------------------------
+
+    def _put_nodes(self, tree: Tree, wanted: Mapping[Row, Any]) -> int:
+        def add(new: Iterable[Row]) -> None:
+            content = digest(tree.text)
+            self._db.execute(QUERIES["add_content"], (self._repository, content, tree.text))
+            rest = (self._repository, tree.recipe, content, self._new)
+            self._db.executemany(QUERIES["add_node"], [(*row[:-1], *rest) for row in new])
+
+        return self._change("node", self._live("node", tree.element_id), wanted, add)
+
+    def _put_links(self, element_id: str, wanted: Mapping[Row, Any]) -> int:
+        def add(new: Iterable[Row]) -> None:
+            rows = [(self._repository, element_id, *row, self._new) for row in new]
+            self._db.executemany(QUERIES["add_link"], rows)
+
+        return self._change("link", self._live("link", element_id), wanted, add)
+
+    def _put_passages(self, element_id: str, wanted: Mapping[Row, PassageRow]) -> int:
+        def add(new: Iterable[Row]) -> None:
+            self._add_passages([wanted[key] for key in new])
+
+        return self._change("passage", self._live("passage", element_id), wanted, add)
+
+    def _add_passages(self, new: Sequence[PassageRow]) -> None:
+        self._terms.learn(chain.from_iterable(row.terms() for row in new))
+        first = self._next_passage(len(new))
+        rows: list[Row] = []
+        facets: list[Row] = []
+        for number, row in enumerate(new, first):
+            rows.append((number, self._repository, *row.columns(self._terms), self._new))
+            facets.extend((self._repository, k, v, number) for k, v in row.facets())
+        self._db.executemany(QUERIES["add_passage"], rows)
+        self._db.executemany(QUERIES["add_facet"], facets)
+
+    def _next_passage(self, count: int) -> int:
+        if self._last_passage is None:
+            self._last_passage = int(self._db.execute(QUERIES["last_passage"]).fetchone()[0])
+        first = self._last_passage + 1
+        self._last_passage += count
+        return first
+
+    def _live(self, kind: str, element_id: str) -> dict[Row, tuple[int, str]]:
+        """The live rows of a document: what they say → their number and what they count as."""
+        values = {"repository": self._repository, "element": element_id}
+        found = self._db.execute(QUERIES[f"live_{kind}s"], values).fetchall()
+        if kind != "node":
+            return {tuple(rest): (row, kind) for row, *rest in found}
+        return {
+            (*rest, recipe if rest[_PARENT] is None else ""): (row, rest[_KIND])
+            for row, recipe, *rest in found
+        }
+
+    def _change(
+        self,
+        kind: str,
+        live: Mapping[Row, tuple[int, str]],
+        wanted: Mapping[Row, Any],
+        add: Callable[[list[Row]], None],
+    ) -> int:
+        """End the live rows that are not wanted, add the wanted ones that are not live."""
+        gone = [live[key] for key in live if key not in wanted]
+        new = [key for key in wanted if key not in live]
+        self._db.executemany(QUERIES[f"end_{kind}"], [(self._new, row) for row, _ in gone])
+        if new:
+            add(new)
+        self._counts.update(f"{counted}_died" for _, counted in gone)
+        self._counts.update(f"{row[_KIND] if kind == 'node' else kind}_born" for row in new)
+        return len(new)
+
+    # --- the end of the commit, called by the store ---------------------------------------------
+
+    def finish(self, message: str, moment: datetime) -> bool:
+        """Write the revision; False where nothing has changed and none is made."""
+        self._require_open()
+        if not self._counts:
+            return False
+        last = self._one("revision_time", revision=self._head)
+        self._run(
+            "add_revision",
+            revision=self._new,
+            at=later(moment, last[0] if last else None),
+            message=message,
+            counts=to_json(dict(self._counts)),
+        )
+        self._run("set_head", revision=self._new)
+        self._record()
+        return True
+
+    def record_alone(self, scope: Scope) -> None:
+        """Store the result of a commit that made no revision, in a transaction of its own."""
+        self._repository = repository_of(self._db, scope, make=True) or 0
+        self._record()
+
+    def settled(self) -> None:
+        """The commit is durable: its term numbers may be used by the next one."""
+        self._words.add(self._repository, self._terms.met)
+
+    def close(self, why: str = "the commit has ended") -> None:
+        self._closed = self._closed or why
+
+    def _record(self) -> None:
+        if self._request_id is not None:
+            result = {"revision": self.revision} if self.result is None else dict(self.result)
+            self._run("add_request", id=self._request_id, result=to_json(result))
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"nothing more can be written: {self._closed}")
+
+    def _run(self, name: str, **values: object) -> sqlite3.Cursor:
+        return self._db.execute(QUERIES[name], {"repository": self._repository, **values})
+
+    def _one(self, name: str, **values: object) -> Any:
+        return self._run(name, **values).fetchone()
+
+
+class _Breaking:
+    """A write that fails half-way breaks the whole commit, even if the caller goes on."""
+
+    def __init__(self, writer: SqliteWriter) -> None:
+        self._writer = writer
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is not None:
+            self._writer.close(f"a document could not be written ({error})")

@@ -1,0 +1,68 @@
+"""BM25 against the formula written out with numbers, and against invariants."""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sourcebook.stores import bm25
+from sourcebook.stores.bm25 import K1, TITLE_WEIGHT, B, Postings, best
+from sourcebook.stores.postings import TERM
+
+
+def postings(passages: list[dict[int, tuple[int, int, int]]]) -> Postings:
+    records = [(t, *counts) for p in passages for t, counts in sorted(p.items())]
+    return Postings.build(np.array(records, TERM), np.array([len(p) for p in passages], np.int64))
+
+
+def test_by_hand() -> None:
+    """Three passages; term 7 stands in two of them, once in a title."""
+    built = postings([{7: (0, 0, 2), 8: (0, 0, 2)}, {7: (1, 0, 0), 9: (0, 0, 4)}, {9: (0, 0, 2)}])
+    lengths = [4, TITLE_WEIGHT + 4, 2]
+    average = sum(lengths) / 3
+    idf = log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+
+    def expected(frequency: float, length: float) -> float:
+        return idf * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length / average))
+
+    scores = built.scores([7])
+    assert scores[0] == pytest.approx(expected(2, lengths[0]), rel=1e-6)
+    assert scores[1] == pytest.approx(expected(TITLE_WEIGHT, lengths[1]), rel=1e-6)
+    assert scores[2] == 0
+
+
+def test_terms_add_up_and_unknown_terms_add_nothing() -> None:
+    built = postings([{1: (0, 0, 1), 2: (0, 0, 1)}, {2: (0, 0, 3)}])
+    both = built.scores([1, 2, 99])
+    assert both.tolist() == pytest.approx((built.scores([1]) + built.scores([2])).tolist())
+
+
+def test_holding_needs_every_term() -> None:
+    built = postings([{1: (0, 0, 1), 2: (0, 0, 1)}, {2: (0, 0, 3)}, {1: (1, 0, 0), 2: (0, 1, 0)}])
+    assert built.holding([1, 2]).tolist() == [0, 2]
+    assert built.holding([1, 99]).tolist() == []
+    assert built.holding([]).tolist() == []
+
+
+def test_no_passages() -> None:
+    built = postings([])
+    assert built.scores([1]).tolist() == []
+
+
+@given(st.lists(st.integers(0, 2**31 - 1), max_size=200))
+def test_the_order_of_terms_is_a_stable_sort(terms: list[int]) -> None:
+    array = np.array(terms, np.int32)
+    assert bm25._stable_order(array).tolist() == np.argsort(array, kind="stable").tolist()
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), max_size=60), st.integers(0, 70))
+def test_best_takes_the_highest_and_lower_rows_first(values: list[float], k: int) -> None:
+    scores = np.array(values, np.float32)
+    expected = sorted((r for r, v in enumerate(values) if v > 0), key=lambda r: (-values[r], r))
+    assert best(scores, k).tolist() == expected[:k]
+    odd = np.arange(1, len(values), 2)
+    assert best(scores, k, odd).tolist() == [r for r in expected if r % 2][:k]

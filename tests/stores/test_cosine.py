@@ -1,0 +1,85 @@
+"""The sieve must give what a full scan in double precision gives: same rows, same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sourcebook.stores.cosine import Cosine
+
+
+def unit(rng: np.random.Generator, n: int, d: int, offset: float = 0.0) -> np.ndarray:
+    vectors = rng.normal(size=(n, d)) + offset
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def full_scan(vectors: np.ndarray, query: np.ndarray, k: int, rows: np.ndarray) -> np.ndarray:
+    scores = (vectors[rows].astype(np.float64) * query.astype(np.float64)).sum(axis=1)
+    return rows[np.lexsort((rows, -scores))[:k]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 3000),
+    k=st.integers(1, 50),
+    offset=st.sampled_from([0.0, 0.5, 3.0]),
+    share=st.sampled_from([None, 0.01, 0.3]),
+    duplicates=st.booleans(),
+)
+def test_equals_a_full_scan(
+    seed: int, n: int, k: int, offset: float, share: float | None, duplicates: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = unit(rng, n, 48, offset)
+    if duplicates:  # ties must go to the lower row
+        vectors = vectors[rng.integers(0, max(n // 4, 1), n)]
+    query = unit(rng, 1, 48, offset)[0]
+    rows = None if share is None else np.flatnonzero(rng.random(n) < share)
+    found, scores = Cosine.build(vectors).nearest(query, k, rows)
+    expected = full_scan(vectors, query, k, np.arange(n) if rows is None else rows)
+    assert found.tolist() == expected.tolist()
+    exact = (vectors[found].astype(np.float64) * query.astype(np.float64)).sum(axis=1)
+    assert scores.tolist() == exact.tolist()
+
+
+def test_rows_that_come_later_change_no_bit() -> None:
+    rng = np.random.default_rng(5)
+    before, query = unit(rng, 500, 384, 0.5), unit(rng, 1, 384, 0.5)[0]
+    after = np.concatenate([unit(rng, 777, 384, 0.2), before])
+    rows = np.arange(777, 1277)
+    found, scores = Cosine.build(before).nearest(query, 20)
+    later, later_scores = Cosine.build(after).nearest(query, 20, rows)
+    assert (later - 777).tolist() == found.tolist()
+    assert later_scores.tolist() == scores.tolist()
+
+
+def test_the_bound_holds_for_every_row() -> None:
+    rng = np.random.default_rng(6)
+    vectors, queries = unit(rng, 2000, 384, 0.7), unit(rng, 20, 384, 0.7)
+    cosine = Cosine.build(vectors)
+    for query in queries:
+        rough, error = cosine._rough(query, None)
+        true = vectors.astype(np.float64) @ query.astype(np.float64)
+        assert np.abs(rough - true).max() <= error
+        assert error < 0.02  # tight enough to spare most rows
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_few_vectors(n: int) -> None:
+    vectors = unit(np.random.default_rng(0), n, 8)
+    found, scores = Cosine.build(vectors).nearest(unit(np.random.default_rng(1), 1, 8)[0], 5)
+    assert len(found) == len(scores) == n
+    empty, _ = Cosine.build(vectors).nearest(
+        vectors[0] if n else np.ones(8, np.float32), 5, np.empty(0, np.int64)
+    )
+    assert len(empty) == 0
+
+
+def test_by_hand() -> None:
+    vectors = np.array([[1, 0], [0.6, 0.8], [0, 1], [-1, 0]], np.float32)
+    found, scores = Cosine.build(vectors).nearest(np.array([1, 0], np.float32), 2)
+    assert found.tolist() == [0, 1]
+    assert scores == pytest.approx([1.0, 0.6])
