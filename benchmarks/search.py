@@ -1,0 +1,234 @@
+"""Search over 100,000 passages: speed beside LanceDB, filters beside an exact scan, and history.
+
+    python benchmarks/search.py [--passages 100000] [--json FILE]
+
+Real text (windows of sentences of the SciFact abstracts) and real questions (its claims), with
+vectors of the static boundary model turned into 384 dimensions: what is measured is search, not
+the model. LanceDB holds the same passages and vectors in the same run, with its own vector index
+(IVF-HNSW-SQ) and full-text index, and fuses by its own reciprocal rank fusion. Times are those of
+one process; embedding the query is left out on both sides. Read the ratios: machines differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sourcebook.bootstrap import BOUNDARY_MODEL
+from sourcebook.chunking.fixed import FixedChunker
+from sourcebook.config import Settings
+from sourcebook.engine import Engine
+from sourcebook.ingest import Request
+from sourcebook.model import Block, Document, Filter, ReadContext
+from sourcebook.models.install import locate
+from sourcebook.models.static import StaticModel
+from sourcebook.stores.sqlite import SqliteStore
+
+DATA = Path(os.environ.get("SOURCEBOOK_DATA", "../shared/data"))
+DIMENSIONS = 384
+
+
+class TurnedStatic:
+    """The static model's vectors in 384 dimensions; an isometry keeps every cosine."""
+
+    provider, model, dimensions, max_tokens = "bench", "static-384", DIMENSIONS, 510
+
+    def __init__(self) -> None:
+        self._model = StaticModel(locate(BOUNDARY_MODEL))
+        width = self._model.embed(["width"]).shape[1]
+        turned, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(DIMENSIONS, width)))
+        self._turn = turned.T.astype(np.float32)
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        vectors = self._model.embed(texts) @ self._turn
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors[norms[:, 0] == 0, 0] = 1.0
+        return (vectors / np.where(norms == 0, 1, norms)).astype(np.float32)
+
+    def embed_query(self, text: str) -> np.ndarray:
+        return self.embed([text])[0]
+
+
+def passages(wanted: int) -> list[str]:
+    """Windows of three to five sentences, each distinct, from real abstracts."""
+    rows = [json.loads(line) for line in (DATA / "scifact" / "corpus.jsonl").open()]
+    made: dict[str, None] = {}
+    for size in (4, 3, 5, 2, 6):
+        for row in rows:
+            sentences = row["text"].split(". ")
+            for at in range(0, max(len(sentences) - size + 1, 1)):
+                made[". ".join(sentences[at : at + size])] = None
+                if len(made) == wanted:
+                    return list(made)
+    raise SystemExit(f"only {len(made)} passages can be made")
+
+
+def questions() -> list[str]:
+    files = [DATA / "scifact" / name for name in ("queries.jsonl", "queries_train.jsonl")]
+    return [json.loads(line)["text"] for file in files for line in file.open()]
+
+
+def document(number: int, text: str) -> Document:
+    buckets = {"percent": str(number % 100), "tenth": str(number % 10)}
+    block = Block("prose", 0, len(text))
+    return Document(f"p{number:06d}", "", text, f"{number}.txt", "text", (block,), buckets)
+
+
+def engine_over(path: Path, embedder: TurnedStatic) -> Engine:
+    store = SqliteStore.open(f"sqlite:///{path}")
+    return Engine(Settings(), store, embedder, lambda: FixedChunker(embedder.count))
+
+
+def timed(call: Callable[[str], object], asked: Sequence[str]) -> dict[str, float]:
+    """Percentiles in milliseconds, after a warm-up that is not counted."""
+    for text in asked[:20]:
+        call(text)
+    times = []
+    for text in asked:
+        start = time.perf_counter()
+        call(text)
+        times.append((time.perf_counter() - start) * 1e3)
+    return {"p50": float(np.percentile(times, 50)), "p95": float(np.percentile(times, 95))}
+
+
+class CachedVectors:
+    """Query vectors computed before the clock runs."""
+
+    def __init__(self, embedder: TurnedStatic, asked: Sequence[str]) -> None:
+        self._vectors = dict(zip(asked, embedder.embed(asked), strict=True))
+        self.provider, self.model = embedder.provider, embedder.model
+        self.dimensions, self.max_tokens = embedder.dimensions, embedder.max_tokens
+        self.count, self.embed = embedder.count, embedder.embed
+        self._embedder = embedder
+
+    def embed_query(self, text: str) -> np.ndarray:
+        if text not in self._vectors:
+            self._vectors[text] = self._embedder.embed_query(text)
+        return self._vectors[text]
+
+
+def lance(folder: Path, texts: Sequence[str], vectors: np.ndarray) -> Callable[..., object]:
+    """LanceDB's hybrid search over the same passages and vectors."""
+    import lancedb
+    import pyarrow as pa
+    from lancedb.rerankers import RRFReranker
+
+    table = lancedb.connect(folder).create_table(
+        "passages",
+        pa.table(
+            {
+                "id": pa.array(range(len(texts))),
+                "text": pa.array(texts),
+                "vector": pa.FixedSizeListArray.from_arrays(vectors.ravel(), DIMENSIONS),
+            }
+        ),
+    )
+    table.create_index(metric="cosine", index_type="IVF_HNSW_SQ")
+    table.create_fts_index("text", use_tantivy=False)
+    reranker = RRFReranker()
+
+    def search(text: str, vector: np.ndarray) -> object:
+        asked = table.search(query_type="hybrid").vector(vector).text(text)
+        return asked.distance_type("cosine").rerank(reranker).limit(10).to_arrow()
+
+    return search
+
+
+def filtered_recall(engine: Engine, asked: Sequence[str], vectors: np.ndarray) -> dict[str, float]:
+    """Share of the true ten nearest among the passages that the filter keeps."""
+    numbers = np.arange(len(vectors))
+    shares = {}
+    for key, value, kept in (
+        ("percent", "7", numbers % 100 == 7),
+        ("tenth", "3", numbers % 10 == 3),
+        (None, None, numbers >= 0),
+    ):
+        rows = np.flatnonzero(kept)
+        filters = (Filter(key, (value,)),) if key else ()
+        found = 0
+        for text in asked:
+            query = engine.embedder.embed_query(text).astype(np.float64)
+            scores = vectors[rows].astype(np.float64) @ query
+            true = {f"p{n:06d}" for n in rows[np.argsort(-scores, kind="stable")[:10]]}
+            hits = engine.search(text, 10, mode="dense", filters=filters).results
+            found += len(true & {hit.node.element_id for hit in hits})
+        shares[f"{kept.mean():.0%}"] = found / (10 * len(asked))
+    return shares
+
+
+def with_history(engine: Engine, texts: Sequence[str], revisions: int, rng_seed: int = 1) -> None:
+    """Each revision rewrites a hundredth of the passages' metadata and a few of their texts."""
+    rng = np.random.default_rng(rng_seed)
+    for revision in range(revisions):
+        chosen = rng.choice(len(texts), max(len(texts) // 100, 1), replace=False)
+        changed = [document(int(n), f"{texts[n]} Note {revision}.") for n in chosen]
+        engine.take_in(Request(changed))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--passages", type=int, default=100_000)
+    parser.add_argument("--revisions", type=int, default=100)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--without-lancedb", action="store_true")
+    given = parser.parse_args()
+    embedder = TurnedStatic()
+    texts, asked = passages(given.passages), questions()[:300]
+    result: dict[str, object] = {"passages": len(texts)}
+    with tempfile.TemporaryDirectory() as folder:
+        engine = engine_over(Path(folder) / "bench.db", embedder)
+        start = time.perf_counter()
+        engine.take_in(Request(document(n, t) for n, t in enumerate(texts)))
+        result["ingest_passages_per_s"] = round(len(texts) / (time.perf_counter() - start))
+        engine.embedder = CachedVectors(embedder, asked)
+        start = time.perf_counter()
+        engine.search(asked[0])
+        result["first_search_s"] = round(time.perf_counter() - start, 2)
+        modes: dict[str, dict[str, float]] = {}
+        for mode in ("dense", "sparse", "hybrid"):
+            modes[mode] = timed(lambda text, m=mode: engine.search(text, mode=m), asked)
+        for key, value, share in (("percent", "7", "1%"), ("tenth", "3", "10%")):
+            narrow = (Filter(key, (value,)),)
+            modes[f"hybrid, filter {share}"] = timed(
+                lambda text, f=narrow: engine.search(text, filters=f), asked
+            )
+        result["milliseconds"] = modes
+        vectors = embedder.embed(texts)
+        result["recall@10 against exact"] = filtered_recall(engine, asked[:100], vectors)
+        if not given.without_lancedb:
+            peer = lance(Path(folder) / "lance", texts, vectors)
+            embed = engine.embedder.embed_query
+            modes["LanceDB hybrid"] = timed(lambda text: peer(text, embed(text)), asked)
+            result["times faster than LanceDB (p50)"] = round(
+                modes["LanceDB hybrid"]["p50"] / modes["hybrid"]["p50"], 2
+            )
+            result["times faster than LanceDB (p95)"] = round(
+                modes["LanceDB hybrid"]["p95"] / modes["hybrid"]["p95"], 2
+            )
+        first = engine.resolve().revision
+        with_history(engine, texts, given.revisions)
+        past = ReadContext("as_of", engine.log()[-1].at)
+        assert engine.resolve(past).revision == first
+        again = timed(lambda text: engine.search(text), asked)
+        then = timed(lambda text: engine.search(text, read_context=past), asked)
+        modes[f"hybrid at head after {given.revisions} revisions"] = again
+        modes["hybrid at the first revision"] = then
+        result["cost of history (head)"] = round(again["p50"] / modes["hybrid"]["p50"], 3)
+        result["cost of history (first revision)"] = round(then["p50"] / modes["hybrid"]["p50"], 3)
+    print(json.dumps(result, indent=2))
+    if given.json:
+        given.json.write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""Settings in, a ready Sourcebook out: the only module that names backends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+from sourcebook.chunking.fixed import FixedChunker
+from sourcebook.chunking.semantic import SemanticChunker
+from sourcebook.chunking.strategy import ChunkingStrategy
+from sourcebook.config import Settings, load
+from sourcebook.engine import Engine
+from sourcebook.errors import InvalidInput
+from sourcebook.models.install import locate
+from sourcebook.models.local import LocalEmbedder
+from sourcebook.models.static import StaticModel
+from sourcebook.ports import Embedder, Store
+from sourcebook.stores.sqlite import SqliteStore
+
+BOUNDARY_MODEL = "potion-base-8M"
+
+
+class Sourcebook(Engine):
+    """The retrieval engine: `Sourcebook.open("sqlite:///my.db")`."""
+
+    @classmethod
+    def open(
+        cls, store: str | None = None, *, config: str | Path | None = None, **given: Any
+    ) -> Self:
+        """`given` are settings: tenant, repository, …; the rest comes from the configuration."""
+        settings = load(config, store=store, **given)
+        embedder = LocalEmbedder(settings.embedding.model)
+        return cls(settings, _store(settings), embedder, _chunker(settings, embedder))
+
+
+def _store(settings: Settings) -> Store:
+    scheme = settings.store.partition(":")[0]
+    if scheme != "sqlite":
+        raise InvalidInput(
+            f"the store {settings.store!r} is not known; use sqlite:///path/file.db", field="store"
+        )
+    return SqliteStore.open(settings.store, busy_timeout=settings.busy_timeout_s)
+
+
+def _chunker(settings: Settings, embedder: Embedder) -> Callable[[], ChunkingStrategy]:
+    def make() -> ChunkingStrategy:
+        if settings.chunking.strategy == "fixed":
+            return FixedChunker(embedder.count)
+        return SemanticChunker(embedder.count, StaticModel(locate(BOUNDARY_MODEL)).embed)
+
+    return make

@@ -1,0 +1,271 @@
+"""Sourcebook's use cases behind one object that holds the ports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from sourcebook import history, indexing, sources
+from sourcebook.analysis import ANALYZER_VERSION
+from sourcebook.chunking.strategy import ChunkingStrategy
+from sourcebook.config import Settings
+from sourcebook.context.passages import CONTEXT_VERSION, PassageMaker
+from sourcebook.errors import InvalidInput, NotFound, SpaceMismatch
+from sourcebook.hashing import digest
+from sourcebook.ingest import Builder, Outcome, Progress, Request, ingest, stable_source
+from sourcebook.model import (
+    Baseline,
+    Citation,
+    Document,
+    Filter,
+    Json,
+    Link,
+    Metadata,
+    Node,
+    ReadContext,
+    Resolved,
+    Revision,
+    Skipped,
+    Space,
+)
+from sourcebook.ports import Embedder, Store
+from sourcebook.querying.search import Searches
+from sourcebook.retrieve import Answer, Options, search
+
+HEAD = ReadContext()
+
+
+class Engine:
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        embedder: Embedder,
+        chunker: Callable[[], ChunkingStrategy],
+    ) -> None:
+        self.settings = settings
+        self.scope = settings.scope
+        self.store = store
+        self.embedder = embedder
+        self._make_chunker = chunker
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.store.close()
+
+    def in_repository(self, name: str) -> Engine:
+        """The same store and models, another repository."""
+        settings = self.settings.model_copy(update={"repository": name})
+        return Engine(settings, self.store, self.embedder, lambda: self._chunker)
+
+    # --- taking in -----------------------------------------------------------------------------
+
+    def ingest(
+        self,
+        *paths: str | Path,
+        format: str | None = None,
+        metadata: Metadata | None = None,
+        prune: bool = False,
+        message: str = "",
+        request_id: str | None = None,
+        wait: bool = True,
+        progress: Progress | None = None,
+        embedding_progress: indexing.Progress | None = None,
+    ) -> Outcome:
+        """Files and folders become one revision; unchanged files change nothing."""
+        if not paths:
+            raise InvalidInput("give at least one file or folder to ingest", field="paths")
+        found = list(sources.find(paths))
+        roots = tuple(stable_source(Path(path)) for path in paths) if prune else ()
+        documents = _read_all(found, format, metadata or {})
+        request = Request(documents, message, request_id, roots)
+        return self.take_in(request, wait, progress, embedding_progress)
+
+    def take_in(
+        self,
+        request: Request,
+        wait: bool = True,
+        progress: Progress | None = None,
+        embedding_progress: indexing.Progress | None = None,
+    ) -> Outcome:
+        """Commit parsed documents; with `wait`, embed what has no vector yet."""
+        outcome = ingest(self.store, self.scope, self._builder, request, progress)
+        if outcome.revision == 0:
+            return outcome
+        space = self.store.register_space(self.scope, self._wanted_space)
+        if wait:
+            indexing.fill(self.store, self.embedder, self.scope, space, embedding_progress)
+        outcome.pending_vectors = len(self.store.pending(self.scope, space))
+        return outcome
+
+    def index(self, progress: indexing.Progress | None = None) -> int:
+        """Embed what has no vector yet; returns how many texts that were."""
+        space = self.space
+        if space is None:
+            return 0
+        return indexing.fill(self.store, self.embedder, self.scope, space, progress)
+
+    # --- asking --------------------------------------------------------------------------------
+
+    def search(self, query: str, k: int = 10, **options: Any) -> Answer:
+        """Ranked hits; `options` are those of retrieve.Options."""
+        ours = self.settings.search
+        weights = {
+            "dense": ours.dense_weight,
+            "sparse": ours.sparse_weight,
+            "staged": ours.staged_weight,
+            "combined": ours.combined_weight,
+        }
+        given = {"depth": ours.depth, "rrf_k": ours.rrf_k, "weights": weights, **options}
+        searches = Searches(self.store, self.embedder, self.scope, self._usable_space())
+        return search(searches, query, Options(k=k, **given))
+
+    # --- structured reads ----------------------------------------------------------------------
+
+    def resolve(self, context: ReadContext = HEAD) -> Resolved:
+        return self.store.resolve(self.scope, context)
+
+    def get(
+        self, node_id: str, *, version: str | None = None, read_context: ReadContext = HEAD
+    ) -> tuple[Node, str]:
+        """A node and its text."""
+        if version is not None:
+            rows = [n for n in self.store.versions(self.scope, version) if n.id == node_id]
+            node = rows[0] if rows else None
+        else:
+            node = self.store.node(self.scope, node_id, self.resolve(read_context).revision)
+        if node is None:
+            at = f"version {version}" if version else f"read context {read_context.selector}"
+            raise NotFound(f"there is no node {node_id!r} at {at}; `sourcebook list` shows the ids")
+        return node, self.store.text(self.scope, node)
+
+    def list(
+        self,
+        *,
+        kind: str | None = None,
+        filters: tuple[Filter, ...] = (),
+        limit: int = 100,
+        after: str = "",
+        read_context: ReadContext = HEAD,
+    ) -> Sequence[Node]:
+        revision = self.resolve(read_context).revision
+        return self.store.nodes(
+            self.scope, revision, kind=kind, filters=filters, limit=limit, after=after
+        )
+
+    def links(self, node_id: str, read_context: ReadContext = HEAD) -> Sequence[Link]:
+        node, _ = self.get(node_id, read_context=read_context)
+        return self.store.links(self.scope, node.id, self.resolve(read_context).revision)
+
+    # --- history -------------------------------------------------------------------------------
+
+    def log(self, limit: int | None = None) -> Sequence[Revision]:
+        return self.store.log(self.scope, limit)
+
+    def baselines(self) -> Sequence[Baseline]:
+        return self.store.baselines(self.scope)
+
+    def create_baseline(self, name: str, read_context: ReadContext = HEAD) -> Baseline:
+        return history.create_baseline(self.store, self.scope, name, read_context)
+
+    def publish(self, name: str) -> Baseline:
+        return self.store.publish(self.scope, name)
+
+    def verify(self, citation: Citation) -> history.Replay:
+        return history.replay(self.store, self.scope, citation)
+
+    def status(self) -> dict[str, Json]:
+        head = self.resolve().revision
+        published = [b.id for b in self.baselines() if b.published]
+        spaces = self.store.spaces(self.scope)
+        pending = sum(len(self.store.pending(self.scope, s)) for s in spaces if s.state == "active")
+        return {
+            "revision": head,
+            "published": published[0] if published else None,
+            "counts": dict(self.store.counts(self.scope, head)),
+            "index": {"pending": pending, "oldest_pending_s": None, "failed": 0},
+            "spaces": [
+                {
+                    "id": s.id,
+                    "provider": s.provider,
+                    "model": s.model,
+                    "dimensions": s.dimensions,
+                    "chunker": s.chunker,
+                    "state": s.state,
+                }
+                for s in spaces
+            ],
+            "queries": {},
+        }
+
+    # --- spaces --------------------------------------------------------------------------------
+
+    @property
+    def space(self) -> Space | None:
+        """The space that searches use."""
+        active = [s for s in self.store.spaces(self.scope) if s.state == "active"]
+        return active[0] if active else None
+
+    def _usable_space(self) -> Space | None:
+        """The active space, if its vectors come from the model that is configured."""
+        space, embedder = self.space, self.embedder
+        if space and (space.provider, space.model) != (embedder.provider, embedder.model):
+            raise SpaceMismatch(
+                f"the vectors of this repository come from {space.provider}/{space.model}, but "
+                f"{embedder.provider}/{embedder.model} is configured; set embedding.model = "
+                f'"{space.model}", or use another --repository'
+            )
+        return space
+
+    @property
+    def _wanted_space(self) -> Space:
+        chunker = f"{self._chunker.name}-{self._chunker.version}"
+        name = f"{self.embedder.provider}/{self.embedder.model}/{chunker}"
+        made = (self.embedder.provider, self.embedder.model, self.embedder.dimensions, chunker)
+        return Space(name, *made)
+
+    @cached_property
+    def _chunker(self) -> ChunkingStrategy:
+        return self._make_chunker()
+
+    @cached_property
+    def _builder(self) -> Builder:
+        self._usable_space()
+        passages = PassageMaker(self.embedder.count, self.embedder.max_tokens)
+        wanted = self.settings.chunking.options()
+        most = min(wanted.max_tokens, passages.room)
+        options = replace(
+            wanted,
+            max_tokens=most,
+            target_tokens=min(wanted.target_tokens, most),
+            min_tokens=min(wanted.min_tokens, most),
+        )
+        made_by: Iterable[Json] = (
+            self._chunker.name,
+            self._chunker.version,
+            [getattr(options, name) for name in options.__slots__],
+            CONTEXT_VERSION,
+            ANALYZER_VERSION,
+            self.embedder.model,
+        )
+        return Builder(self._chunker, passages, options, digest(*made_by)[:16])
+
+
+def _read_all(
+    found: Sequence[Path | Skipped], format: str | None, metadata: Metadata
+) -> Iterable[Document | Skipped]:
+    for item in found:
+        if isinstance(item, Skipped):
+            yield item
+        else:
+            yield from sources.read(
+                item, source=stable_source(item), format=format, metadata=metadata
+            )

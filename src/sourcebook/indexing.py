@@ -1,0 +1,27 @@
+"""USE CASE: fill the vectors that are missing. A passage without a vector is the work to do, so
+there is no queue to lose: stop it at any moment, start it again, and it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sourcebook.model import Scope, Space
+from sourcebook.ports import Embedder, Store
+
+Progress = Callable[[int, int], None]
+"""Called with what is done and what there is in all."""
+_BATCH = 256
+
+
+def fill(
+    store: Store, embedder: Embedder, scope: Scope, space: Space, progress: Progress | None = None
+) -> int:
+    """Embed every text that has no vector in the space; returns how many there were."""
+    pending = store.pending(scope, space)
+    for start in range(0, len(pending), _BATCH):
+        batch = pending[start : start + _BATCH]
+        vectors = embedder.embed([p.text for p in batch])
+        store.put_vectors(scope, space, [p.text_hash for p in batch], vectors)
+        if progress:
+            progress(start + len(batch), len(pending))
+    return len(pending)

@@ -1,0 +1,191 @@
+"""USE CASE: sources in, one committed revision out.
+
+find files -> parse -> leave out what is unchanged -> chunk -> contextualise -> commit. Documents
+pass through in small batches, so memory grows with the largest document, not with the corpus.
+Vectors are filled in behind the commit (see indexing).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from sourcebook.chunking.outline import outline
+from sourcebook.chunking.strategy import ChunkingStrategy
+from sourcebook.context.nodes import chunk_nodes, content_hash, document_node, links, section_nodes
+from sourcebook.context.passages import PassageMaker
+from sourcebook.model import ChunkOptions, Document, Json, Scope, Skipped, Tree
+from sourcebook.ports import Store, Writer
+
+COUNTED = (
+    "document",
+    "section",
+    "chunk",
+    "conversation",
+    "message",
+    "element",
+    "relationship",
+    "page",
+)
+_BATCH_CHARACTERS = 1 << 20
+_BATCH_DOCUMENTS = 256
+
+Progress = Callable[[str], None]
+"""Called with the source of each document that was looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """Parsed documents in, trees out: one chunker, one tokenizer, one set of options."""
+
+    chunker: ChunkingStrategy
+    passages: PassageMaker
+    options: ChunkOptions
+    recipe: str
+
+    def build(self, documents: Sequence[Document]) -> list[Tree]:
+        """The tokens of all the documents are counted in one go."""
+        limit = self.options.max_tokens
+        maybe = [d for d in documents if len(d.text) <= 16 * limit]
+        counts = self.passages.count([d.text for d in maybe])
+        small = {id(d) for d, tokens in zip(maybe, counts, strict=True) if tokens <= limit}
+        return [self._tree(d, split=id(d) not in small) for d in documents]
+
+    def _tree(self, document: Document, *, split: bool) -> Tree:
+        root = document_node(document)
+        nodes = [root]
+        if split:
+            sections = outline(document.text, document.blocks)
+            chunks = self.chunker.chunk(document.text, document.blocks, self.options)
+            parents = section_nodes(document, sections, root)
+            nodes += [*parents, *chunk_nodes(document, chunks, sections, parents, root)]
+        return Tree(
+            document.element_id,
+            document.source,
+            document.text,
+            self.recipe,
+            tuple(nodes),
+            tuple(links(nodes)),
+            tuple(self.passages.make(document, nodes)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to take in. `documents` is read once, lazily."""
+
+    documents: Iterable[Document | Skipped]
+    message: str = ""
+    request_id: str | None = None
+    prune: tuple[str, ...] = ()
+    """Sources (files or folders) in which documents that were not seen now are ended."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What an ingest did."""
+
+    revision: int = 0
+    nodes: int = 0
+    passages: int = 0
+    unchanged: int = 0
+    ended: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    pending_vectors: int = 0
+
+    def to_dict(self) -> dict[str, Json]:
+        data = asdict(self)
+        data["counts"] = {kind: self.counts[kind] for kind in COUNTED}
+        return data
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Json]) -> Outcome:
+        skipped = [Skipped(**s) for s in data["skipped"]]
+        return cls(**{**data, "skipped": skipped, "counts": Counter(data["counts"])})
+
+
+def ingest(
+    store: Store, scope: Scope, builder: Builder, request: Request, progress: Progress | None = None
+) -> Outcome:
+    """One revision, or none if nothing changed. A request id that was seen answers as before."""
+    if request.request_id and (earlier := store.request(scope, request.request_id)):
+        return Outcome.from_dict(dict(earlier))
+    outcome = Outcome()
+    with store.commit(scope, message=request.message, request_id=request.request_id) as writer:
+        seen: set[str] = set()
+        for batch in _batches(_documents(request.documents, outcome, seen, progress)):
+            changed = [d for d in batch if _changed(writer, d, builder.recipe, outcome)]
+            for tree in builder.build(changed):
+                _put(writer, tree, outcome)
+        _prune(writer, request.prune, seen, outcome)
+        outcome.revision = writer.revision
+        writer.result = outcome.to_dict()
+    outcome.revision = writer.revision
+    return outcome
+
+
+def _documents(
+    found: Iterable[Document | Skipped],
+    outcome: Outcome,
+    seen: set[str],
+    progress: Progress | None,
+) -> Iterator[Document]:
+    """The documents, each element once; the rest is noted in the outcome."""
+    for item in found:
+        if isinstance(item, Skipped):
+            outcome.skipped.append(item)
+        elif item.element_id in seen:
+            reason = f"the id {item.element_id!r} stands twice in this ingest; the first was kept"
+            outcome.skipped.append(Skipped(item.source, reason))
+        else:
+            seen.add(item.element_id)
+            yield item
+            if progress:
+                progress(item.source)
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document.text)
+        if size >= _BATCH_CHARACTERS or len(batch) >= _BATCH_DOCUMENTS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _changed(writer: Writer, document: Document, recipe: str, outcome: Outcome) -> bool:
+    if writer.current(document.element_id) == (content_hash(document), recipe):
+        outcome.unchanged += 1
+        return False
+    return True
+
+
+def _put(writer: Writer, tree: Tree, outcome: Outcome) -> None:
+    born = writer.put(tree)
+    outcome.nodes += born["nodes"]
+    outcome.passages += born["passages"]
+    outcome.counts.update(node.kind for node in tree.nodes)
+
+
+def _prune(writer: Writer, sources: Sequence[str], seen: set[str], outcome: Outcome) -> None:
+    gone = [e for e, _ in writer.live_elements(sources) if e not in seen] if sources else []
+    for element_id in gone:
+        writer.end(element_id)
+    outcome.ended += len(gone)
+
+
+def stable_source(path: Path) -> str:
+    """The name of a file in the index: relative to the working folder where it lies in it, so that
+    `docs`, `./docs` and the absolute path all mean the same document."""
+    full = path.resolve()
+    try:
+        return full.relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return full.as_posix()

@@ -1,0 +1,122 @@
+"""A prepared query in, one ranked list a source out: dense, sparse and staged, side by side.
+
+A part that fails makes the answer degraded with a reason; only when nothing is left to answer with
+is it an error. Staged search (documents and sections first, then the chunks inside them) is one
+more list beside flat search, so it can add to what flat search finds but never lose it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from sourcebook.errors import ModelUnavailable
+from sourcebook.model import (
+    CHUNK,
+    DOCUMENT,
+    SECTION,
+    Degraded,
+    Match,
+    PreparedQuery,
+    Scope,
+    Space,
+)
+from sourcebook.ports import Embedder, Store, Vectors, Within
+
+COARSE = 10
+"""How many documents, and how many sections, staged search looks into."""
+
+_threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="sourcebook-search")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the searches gave, by source, and what they could not give."""
+
+    lists: dict[str, list[Match]] = field(default_factory=dict)
+    degraded: list[Degraded] = field(default_factory=list)
+    timings_ms: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.timings_ms[part] = round((time.perf_counter() - start) * 1e3, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Searches:
+    """The searches of one scope; `space` is None while nothing was embedded."""
+
+    store: Store
+    embedder: Embedder
+    scope: Scope
+    space: Space | None
+
+    def run(
+        self, query: PreparedQuery, sources: tuple[str, ...], depth: int, within: Within
+    ) -> Found:
+        """`sources` names the lists that are wanted: "dense", "sparse", "staged"."""
+        found = Found()
+        if not query.terms:
+            return found
+        sparse = None
+        if "sparse" in sources:
+            sparse = _threads.submit(self._sparse, found, query, depth, within)
+        if self.space and {"dense", "staged"} & set(sources):
+            try:
+                self._dense(found, self.space, query, sources, depth, within)
+            except ModelUnavailable as error:
+                if sparse is None:
+                    raise
+                found.degraded.append(Degraded("dense", str(error)))
+        if sparse is not None:
+            sparse.result()
+        return found
+
+    def _sparse(self, found: Found, query: PreparedQuery, depth: int, within: Within) -> None:
+        with found.timed("sparse"):
+            found.lists["sparse"] = self.store.sparse_search(self.scope, query, depth, within)
+
+    def _dense(
+        self,
+        found: Found,
+        space: Space,
+        query: PreparedQuery,
+        sources: tuple[str, ...],
+        depth: int,
+        within: Within,
+    ) -> None:
+        with found.timed("embed"):
+            vector = self.embedder.embed_query(query.normalized)
+        if "dense" in sources:
+            with found.timed("dense"):
+                found.lists["dense"] = self.store.dense_search(
+                    self.scope, space, vector, depth, within
+                )
+        if "staged" in sources and self._layered(space, within):
+            with found.timed("staged"):
+                found.lists["staged"] = self._staged(space, vector, depth, within)
+        coverage = self.store.coverage(self.scope, space, within)
+        if missing := coverage.passages - coverage.vectors:
+            reason = f"{missing} of {coverage.passages} passages have no vector yet"
+            found.degraded.append(Degraded("dense", reason))
+
+    def _layered(self, space: Space, within: Within) -> bool:
+        """Whether there are sections at all: without them staged search is flat search."""
+        sections = replace(within, resolution=SECTION)
+        return self.store.coverage(self.scope, space, sections).passages > 0
+
+    def _staged(self, space: Space, vector: Vectors, depth: int, within: Within) -> list[Match]:
+        coarse = [
+            match.node_id
+            for resolution in (DOCUMENT, SECTION)
+            for match in self.store.dense_search(
+                self.scope, space, vector, COARSE, replace(within, resolution=resolution)
+            )
+        ]
+        fine = replace(within, resolution=CHUNK, parents=frozenset(coarse))
+        return self.store.dense_search(self.scope, space, vector, depth, fine)

@@ -1,0 +1,194 @@
+"""`ingest`: files, folders or standard input become one revision."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from sourcebook.errors import InvalidInput
+from sourcebook.serve.options import Json, chosen, metadata
+from sourcebook.serve.progress import Bars, bars
+from sourcebook.serve.render import count, note, one_line
+from sourcebook.serve.reply import Reply
+
+if TYPE_CHECKING:
+    from sourcebook import Sourcebook
+    from sourcebook.ingest import Outcome, Progress
+
+STDIN = "-"
+_SHOWN = 20
+
+
+def ingest(
+    ctx: typer.Context,
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH…", show_default=False, help="Files, folders, or - for stdin."),
+    ],
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="F", help="text, markdown, html or jsonl; else by name and content."),
+    ] = None,
+    document_type: Annotated[
+        str | None, typer.Option(metavar="T", help="Metadata document_type of all the documents.")
+    ] = None,
+    binding: Annotated[
+        bool | None, typer.Option("--binding/--no-binding", help="Metadata is_binding.")
+    ] = None,
+    meta: Annotated[
+        list[str] | None,
+        typer.Option(metavar="K=V", help="More metadata; true, false and whole numbers are typed."),
+    ] = None,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="End documents below PATH whose file is gone.")
+    ] = False,
+    message: Annotated[str, typer.Option(metavar="M", help="Why, for the log.")] = "",
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Do not embed now; the next ingest does.")
+    ] = False,
+    request_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="Carried out once, however often it is sent.")
+    ] = None,
+    name: Annotated[str, typer.Option(metavar="NAME", help="What stdin is called.")] = "stdin",
+    as_json: Json = False,
+) -> Reply:
+    """Take in files and folders as one revision; unchanged files change nothing."""
+    _check(paths, prune)
+    request = _Request(
+        format, metadata(meta, document_type, binding), prune, message, request_id, not no_wait
+    )
+    with chosen(ctx).open() as engine, bars() as shown:
+        if paths == [STDIN]:
+            outcome = _take_stdin(engine, request, name, shown)
+        else:
+            outcome = _take_files(engine, request, paths, shown)
+    data = outcome.to_dict()
+    return Reply(data, partial(_show, outcome), as_json, 1 if _nothing_read(outcome) else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    format: str | None
+    metadata: dict[str, str | int | bool]
+    prune: bool
+    message: str
+    request_id: str | None
+    wait: bool
+
+
+def _check(paths: Sequence[str], prune: bool) -> None:
+    if STDIN in paths and len(paths) > 1:
+        raise InvalidInput("`-` stands alone; ingest files in another command", field="paths")
+    if STDIN in paths and prune:
+        raise InvalidInput("--prune needs files or folders, not `-`", field="prune")
+
+
+def _take_stdin(engine: Sourcebook, request: _Request, name: str, shown: Bars | None) -> Outcome:
+    from sourcebook import sources
+    from sourcebook.ingest import Request
+
+    documents = sources.read_text(
+        sys.stdin.buffer.read(), source=name, format=request.format, metadata=request.metadata
+    )
+    return engine.take_in(
+        Request(documents, request.message, request.request_id),
+        request.wait,
+        embedding_progress=_embedding(shown),
+    )
+
+
+def _take_files(
+    engine: Sourcebook, request: _Request, paths: Sequence[str], shown: Bars | None
+) -> Outcome:
+    return engine.ingest(
+        *paths,
+        format=request.format,
+        metadata=request.metadata,
+        prune=request.prune,
+        message=request.message,
+        request_id=request.request_id,
+        wait=request.wait,
+        progress=_files(shown, paths),
+        embedding_progress=_embedding(shown),
+    )
+
+
+def _files(shown: Bars | None, paths: Sequence[str]) -> Progress | None:
+    """Counts files, of which one may hold many documents. The folders are walked once more for
+    the total, which costs little beside reading them."""
+    if shown is None:
+        return None
+    from sourcebook import sources
+
+    total = sum(isinstance(item, Path) for item in sources.find(paths))
+    seen: set[str] = set()
+
+    def looked_at(source: str) -> None:
+        seen.add(source)
+        shown.step("reading", len(seen), max(total, len(seen)))
+
+    return looked_at
+
+
+def _embedding(shown: Bars | None) -> Any:
+    return partial(shown.step, "embedding") if shown else None
+
+
+def _nothing_read(outcome: Outcome) -> bool:
+    """Everything that was given was skipped: the answer to "take this in" is no."""
+    return bool(outcome.skipped) and not (outcome.nodes or outcome.unchanged or outcome.ended)
+
+
+# --- for people ----------------------------------------------------------------------------------
+
+
+def _show(outcome: Outcome, out: Console) -> None:
+    out.print(_summary(outcome))
+    if outcome.unchanged:
+        out.print(Text(f"unchanged: {count(outcome.unchanged, 'document')}"))
+    if outcome.ended:
+        out.print(Text(f"ended: {count(outcome.ended, 'document')} whose file is gone"))
+    _show_skipped(outcome, out)
+    if outcome.pending_vectors:
+        waiting = count(outcome.pending_vectors, "text waits", "texts wait")
+        note(out, "pending", f"{waiting} for a vector; until then full-text search finds them")
+    out.print(Text(_next(outcome), style="dim"))
+
+
+def _summary(outcome: Outcome) -> Text:
+    if not (outcome.nodes or outcome.ended):
+        return Text("nothing has changed" if outcome.unchanged else "nothing was taken in")
+    kinds = ("document", "section", "chunk", "conversation", "message", "element")
+    parts = [count(outcome.counts[kind], kind) for kind in kinds if outcome.counts[kind]]
+    if outcome.passages:
+        parts.append(count(outcome.passages, "new passage"))
+    line = Text(f"revision {outcome.revision}", style="bold green")
+    return line.append(f": {', '.join(parts)}", style="default") if parts else line
+
+
+def _show_skipped(outcome: Outcome, out: Console) -> None:
+    if not outcome.skipped:
+        return
+    note(out, "skipped", count(len(outcome.skipped), "file or record", "files or records"))
+    for item in outcome.skipped[:_SHOWN]:
+        line = Text(f"  {one_line(item.path)}: ").append(one_line(item.reason), style="dim")
+        out.print(line, soft_wrap=True)
+    more = len(outcome.skipped) - _SHOWN
+    if more > 0:
+        out.print(Text(f"  and {more:,} more; --json shows all", style="dim"))
+
+
+def _next(outcome: Outcome) -> str:
+    if outcome.pending_vectors:
+        return "next: run the same ingest without --no-wait to embed what is pending"
+    if _nothing_read(outcome):
+        return "next: correct the files above, or name their --format"
+    return 'next: sourcebook search "your question"'
