@@ -27,7 +27,7 @@ lint: .venv/dev.stamp ## Check style, formatting, types and the import contract
 	@$(BIN)/mypy --strict src
 	@$(BIN)/lint-imports --no-cache
 
-eval: .venv/dev.stamp model ## Measure retrieval quality on the test collections (SOURCEBOOK_DATA)
+eval: .venv/bench.stamp model ## Measure retrieval quality on the test collections (SOURCEBOOK_DATA)
 	@$(BIN)/python -m evals
 
 bench: .venv/bench.stamp model ## Measure speed, next to other engines

@@ -152,15 +152,12 @@ def located(text: str, pieces: Iterable[str]) -> list[Span]:
 
 def chunkers(embedder: LocalEmbedder) -> dict[str, Cutter]:
     folder = locate(BOUNDARY_MODEL)
-    static = StaticModel(folder)
+    static = StaticModel(folder, tokenizer=embedder.tokenizer)
     most = embedder.max_tokens - CONTEXT
-    tokenizer = Tokenizer.from_file(str(locate(embedder.model) / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    semantic = SemanticChunker(embedder.count, static.embed)
+    semantic = SemanticChunker(embedder.count, static.embed, static.measure)
     fitted = ChunkOptions(target_tokens=min(512, most), max_tokens=min(768, most))
     found: dict[str, Cutter] = {
-        "fixed 512 tokens": windows(tokenizer, embedder.max_tokens),
+        "fixed 512 tokens": windows(embedder.tokenizer, embedder.max_tokens),
         "sourcebook semantic": ours(semantic, fitted),
         "sourcebook semantic 80": ours(semantic, SMALL),
         "sourcebook fixed": ours(FixedChunker(embedder.count), fitted),
@@ -179,14 +176,14 @@ class Cached:
     """Vectors of texts, kept in a folder between runs if one is given."""
 
     def __init__(self, embedder: LocalEmbedder, folder: Path | None) -> None:
-        self._embedder = embedder
+        self.embedder = embedder
         self._folder = folder
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         paths = [self._path(text) for text in texts]
         missing = [i for i, path in enumerate(paths) if path is None or not path.exists()]
-        fresh = self._embedder.embed([texts[i] for i in missing])
-        vectors = np.empty((len(texts), self._embedder.dimensions), dtype=np.float32)
+        fresh = self.embedder.embed([texts[i] for i in missing])
+        vectors = np.empty((len(texts), self.embedder.dimensions), dtype=np.float32)
         vectors[missing] = fresh
         for i, vector in zip(missing, fresh, strict=True):
             if (path := paths[i]) is not None:
@@ -196,12 +193,14 @@ class Cached:
         return vectors
 
     def _path(self, text: str) -> Path | None:
-        name = hashlib.sha256(f"{self._embedder.model}\n{text}".encode()).hexdigest()
+        name = hashlib.sha256(f"{self.embedder.model}\n{text}".encode()).hexdigest()
         return self._folder / f"{name}.npy" if self._folder else None
 
 
-def fitting(text: str, spans: Iterable[Span], embedder: LocalEmbedder, cut: Cutter) -> list[Span]:
-    """The spans, those that the model cannot take cut into windows; blank ones left out."""
+def fitting(text: str, spans: Iterable[Span], embedder: LocalEmbedder) -> list[Span]:
+    """The spans, those that the model cannot take cut into windows; blank ones left out. A window
+    that ends inside a word may have a few tokens more when it is read alone."""
+    cut = windows(embedder.tokenizer, embedder.max_tokens - 10)
     kept = [(start, end) for start, end in spans if text[start:end].strip()]
     sizes = embedder.count([text[start:end] for start, end in kept])
     result: list[Span] = []
@@ -223,14 +222,14 @@ def score(retrieved: Sequence[Span], excerpts: Sequence[Span]) -> Score:
 
 
 def evaluate(
-    cutter: Cutter, texts: dict[str, str], asked: Sequence[Question], cached: Cached, fit: Cutter
+    cutter: Cutter, texts: dict[str, str], asked: Sequence[Question], cached: Cached
 ) -> dict[str, object]:
     """One chunker's figures: for each corpus, for all questions, and for the held-out corpora."""
     scores: dict[str, list[Score]] = {}
     sizes: list[int] = []
     for name, text in texts.items():
-        spans = fitting(text, cutter(text), cached._embedder, fit)
-        sizes += cached._embedder.count([text[start:end] for start, end in spans])
+        spans = fitting(text, cutter(text), cached.embedder)
+        sizes += cached.embedder.count([text[start:end] for start, end in spans])
         vectors = cached.embed([text[start:end] for start, end in spans])
         own = [question for question in asked if question.corpus == name]
         ranked = np.argsort(-cached.embed([q.text for q in own]) @ vectors.T, kind="stable")
@@ -286,7 +285,7 @@ def main() -> None:
         if given.only and given.only not in name:
             continue
         cached = Cached(embedder, given.cache)
-        results[name] = evaluate(cutter, texts, asked, cached, found["fixed 512 tokens"])
+        results[name] = evaluate(cutter, texts, asked, cached)
         if not given.json:
             print(line(name, results[name]), flush=True)
     if given.json:

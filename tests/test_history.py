@@ -77,6 +77,7 @@ def test_an_ended_document_is_seen_only_in_the_past(sb: Sourcebook, tmp_path: Pa
     sb.create_baseline("full")
     (folder / "a.txt").unlink()
     assert sb.ingest(folder).ended == 0
+    (folder / "b.txt").write_text("")  # there, but nothing to read in it
     assert sb.ingest(folder, prune=True).ended == 1
     for mode in MODES:
         now = sb.search("when is the pond drained?", mode=mode).results
@@ -98,6 +99,8 @@ def test_a_citation_is_replayed_after_the_document_changed(sb: Sourcebook) -> No
     forged = Citation(**{**_fields(citation), "text_hash": "0" * 64})
     assert not sb.verify(forged).valid
     assert not sb.verify(Citation(**{**_fields(citation), "version_id": "none"})).valid
+    assert not sb.verify(Citation(**{**_fields(citation), "repository_id": "another"})).valid
+    assert not sb.verify(Citation(**{**_fields(citation), "element_id": "another"})).valid
 
 
 def _fields(citation: Citation) -> dict[str, object]:

@@ -15,7 +15,7 @@ from sourcebook.errors import InvalidInput
 from sourcebook.models.install import locate
 from sourcebook.models.local import LocalEmbedder
 from sourcebook.models.static import StaticModel
-from sourcebook.ports import Embedder, Store
+from sourcebook.ports import Store
 from sourcebook.stores.sqlite import SqliteStore
 
 BOUNDARY_MODEL = "potion-base-8M"
@@ -43,10 +43,11 @@ def _store(settings: Settings) -> Store:
     return SqliteStore.open(settings.store, busy_timeout=settings.busy_timeout_s)
 
 
-def _chunker(settings: Settings, embedder: Embedder) -> Callable[[], ChunkingStrategy]:
+def _chunker(settings: Settings, embedder: LocalEmbedder) -> Callable[[], ChunkingStrategy]:
     def make() -> ChunkingStrategy:
         if settings.chunking.strategy == "fixed":
             return FixedChunker(embedder.count)
-        return SemanticChunker(embedder.count, StaticModel(locate(BOUNDARY_MODEL)).embed)
+        model = StaticModel(locate(BOUNDARY_MODEL), tokenizer=embedder.tokenizer)
+        return SemanticChunker(embedder.count, model.embed, model.measure)
 
     return make

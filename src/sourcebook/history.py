@@ -46,6 +46,8 @@ class Replay:
 
 
 def replay(store: Store, scope: Scope, citation: Citation) -> Replay:
+    if citation.repository_id != scope.repository:
+        return Replay(False, None, f"it cites the repository {citation.repository_id}")
     rows = store.versions(scope, citation.version_id)
     if not rows:
         return Replay(False, None, f"there is no version {citation.version_id} in this repository")

@@ -93,18 +93,23 @@ class Outcome:
     unchanged: int = 0
     ended: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    warnings: list[Skipped] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     pending_vectors: int = 0
 
     def to_dict(self) -> dict[str, Json]:
         data = asdict(self)
         data["counts"] = {kind: self.counts[kind] for kind in COUNTED}
+        for name in ("skipped", "warnings"):
+            data[name] = [{"path": s.path, "reason": s.reason} for s in getattr(self, name)]
         return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Json]) -> Outcome:
         skipped = [Skipped(**s) for s in data["skipped"]]
-        return cls(**{**data, "skipped": skipped, "counts": Counter(data["counts"])})
+        warnings = [Skipped(**s, taken=True) for s in data["warnings"]]
+        counts: Counter[str] = Counter(data["counts"])
+        return cls(**{**data, "skipped": skipped, "warnings": warnings, "counts": counts})
 
 
 def ingest(
@@ -136,7 +141,7 @@ def _documents(
     """The documents, each element once; the rest is noted in the outcome."""
     for item in found:
         if isinstance(item, Skipped):
-            outcome.skipped.append(item)
+            (outcome.warnings if item.taken else outcome.skipped).append(item)
         elif item.element_id in seen:
             reason = f"the id {item.element_id!r} stands twice in this ingest; the first was kept"
             outcome.skipped.append(Skipped(item.source, reason))
@@ -175,7 +180,10 @@ def _put(writer: Writer, tree: Tree, outcome: Outcome) -> None:
 
 
 def _prune(writer: Writer, sources: Sequence[str], seen: set[str], outcome: Outcome) -> None:
-    gone = [e for e, _ in writer.live_elements(sources) if e not in seen] if sources else []
+    """A document whose file is there but could not be read now is not gone."""
+    unread = {skipped.path for skipped in outcome.skipped}
+    live = writer.live_elements(sources) if sources else ()
+    gone = [element for element, source in live if element not in seen and source not in unread]
     for element_id in gone:
         writer.end(element_id)
     outcome.ended += len(gone)

@@ -47,10 +47,12 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file, or a record in one, that could not be taken in, and why."""
+    """A file, or a record in one, that could not be taken in, and why. With `taken` it was taken in
+    all the same, but not all of it could be understood."""
 
     path: str
     reason: str
+    taken: bool = False
 
 
 # --- chunking ------------------------------------------------------------------------------------

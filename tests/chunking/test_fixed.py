@@ -44,6 +44,11 @@ def test_overlap_gives_way_to_the_maximum() -> None:
     assert found == [sentence(0, 9), "w0x7 w0x8. " + sentence(1, 9)]
 
 
+def test_overlap_never_repeats_the_whole_chunk_before() -> None:
+    found = chunked(f"{sentence(0, 8)} {sentence(1, 10)}", ChunkOptions(1, 10, 20, 9))
+    assert found == [sentence(0, 8), sentence(0, 8).split(" ", 1)[1] + " " + sentence(1, 10)]
+
+
 def test_a_text_below_the_target_is_one_chunk() -> None:
     assert chunked("Just this.", ChunkOptions()) == ["Just this."]
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -68,9 +69,17 @@ def count(model_dir: Path) -> Counter:
     return counted
 
 
-@pytest.fixture(scope="module", params=["semantic", "fixed"])
+@pytest.fixture(scope="module", params=["semantic", "measured", "fixed"])
 def chunker(request: pytest.FixtureRequest, count: Counter) -> ChunkingStrategy:
-    return SemanticChunker(count, scattered) if request.param == "semantic" else FixedChunker(count)
+    def measure(texts: Sequence[str]) -> tuple[Vectors, npt.NDArray[np.int64]]:
+        return scattered(texts), np.asarray(count(texts), dtype=np.int64)
+
+    made: dict[str, ChunkingStrategy] = {
+        "semantic": SemanticChunker(count, scattered),
+        "measured": SemanticChunker(count, scattered, measure),
+        "fixed": FixedChunker(count),
+    }
+    return made[request.param]
 
 
 def home(blocks: Sequence[Block], chunk: Chunk) -> int:
@@ -189,3 +198,4 @@ def test_a_long_word_is_cut(count: Counter) -> None:
     found = FixedChunker(count).chunk(text, [Block("prose", 0, len(text))], options)
     assert max(chunk.end - chunk.start for chunk in found) < 32 * 61
     assert found[-1].end == len(text)
+    assert [chunk.tokens for chunk in found] == count([text[c.start : c.end] for c in found])

@@ -203,14 +203,6 @@ def test_a_tokenizer_that_sees_less_in_the_whole_is_obeyed() -> None:
     assert min(generous([text[c.start : c.end] for c in found])) >= 8
 
 
-def test_the_minimum_comes_before_a_topic() -> None:
-    """Cut where the topic changes, 19 and 3 words would remain, too many to join."""
-    first, second, third = prose("a", 1, 10), prose("ab", 1, 9), prose("c", 1, 3)
-    text, found = chunks([("prose", f"{first} {second} {third}")])
-    assert shown(text, found)[0] == (first, "size-limit", 10)
-    assert text[found[1].start : found[1].end].endswith(f"{second} {third}")
-
-
 def test_an_edit_in_one_section_leaves_the_others() -> None:
     sections = [("h1", f"S{i}") for i in range(3)]
     bodies = [("prose", prose("a", 6) + " " + prose("b", 6)) for _ in range(3)]

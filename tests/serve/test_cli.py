@@ -315,6 +315,7 @@ def test_a_changed_citation_does_not_hold(folder: Path, cli: Cli) -> None:
 
 
 def test_a_citation_is_looked_up_in_its_own_repository(folder: Path, cli: Cli) -> None:
+    (folder / "notes" / "travel.md").write_text("# Travel\n\nThe hotel is paid for.\n")
     cli("--repository", "other", "ingest", "notes")
     hit = cli("--repository", "other", "search", "hotel", "--json").data["results"][0]
     assert hit["repository_id"] == "other"
@@ -358,10 +359,21 @@ def test_eval_measures_a_collection(empty: Path, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [("nowhere",), (".", "--modes", "foo"), (".", "--modes", "dense", "--run", "x")]
+    ("args", "words"),
+    [
+        (("nowhere",), "is not a test collection"),
+        ((".", "--modes", "foo"), "there is no mode 'foo'"),
+        ((".", "--modes", ","), "--modes names no mode"),
+        ((".", "--modes", "dense", "--run", "x"), "--run writes the ranking of `default`"),
+        ((".", "--plot", "no/where.png"), "there is no folder for no/where.png"),
+    ],
 )
-def test_eval_refuses_what_cannot_be_measured(empty: Path, cli: Cli, args: tuple[str, ...]) -> None:
-    assert cli("eval", *args).status == 2
+def test_eval_refuses_what_cannot_be_measured(
+    empty: Path, cli: Cli, args: tuple[str, ...], words: str
+) -> None:
+    ran = cli("eval", *args)
+    assert ran.status == 2
+    assert words in ran.err
 
 
 def test_models_are_listed_and_installing_again_is_at_once(empty: Path, cli: Cli) -> None:

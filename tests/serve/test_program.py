@@ -102,6 +102,20 @@ def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
             assert process.wait() == 0
 
 
+def test_a_reader_that_was_never_there_is_no_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # with it nothing is left to flush
+    for extra in ([], ["--json"]):
+        reading, writing = os.pipe()
+        os.close(reading)
+        ran = subprocess.run(
+            [*PROGRAM, "list", *extra], stdout=writing, stderr=subprocess.PIPE, check=False
+        )
+        os.close(writing)
+        assert (ran.returncode, ran.stderr) == (0, b"")
+
+
 def test_control_c_ends_quietly(empty: Path) -> None:
     process = subprocess.Popen(
         [*PROGRAM, "ingest", "-"],

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from sourcebook.chunking.overlap import overlap
-from sourcebook.chunking.runs import Run, Stretch
+from sourcebook.chunking.runs import Run, Stretch, adds_up
 from sourcebook.chunking.strategy import CHARACTERS, Counter, bounded
 from sourcebook.model import Chunk, ChunkOptions
 
@@ -27,12 +27,20 @@ NEVER = float("inf")
 
 
 def assemble(
-    text: str, parts: Sequence[Stretch], options: ChunkOptions, count: Counter
+    text: str,
+    parts: Sequence[Stretch],
+    options: ChunkOptions,
+    count: Counter,
+    *,
+    additive: bool = False,
 ) -> list[Chunk]:
-    """The chunks of a document, every one within the maximum and with its own count."""
+    """The chunks of a document, every one within the maximum and with its own count.
+
+    `additive` says that counts add up over white space, so that most need no second look.
+    """
     exact, count = count, bounded(count)
     runs = [Run(part, first, last) for part in parts for first, last in plan(part, options)]
-    _count(text, runs, count)
+    _count(text, runs, count, additive=additive)
     runs = _split_large(text, runs, options, count)
     runs = _join_small(text, runs, options, count)
     overlap(text, runs, options, count)
@@ -127,13 +135,15 @@ def _sizes(options: ChunkOptions) -> list[float]:
 # --- checking ------------------------------------------------------------------------------------
 
 
-def _count(text: str, runs: Sequence[Run], count: Counter) -> None:
-    """Give every run its tokens; a run of one unit has them already."""
-    several = [run for run in runs if run.last - run.first > 1]
-    sizes = count([text[run.begin : run.end] for run in several])
+def _count(text: str, runs: Sequence[Run], count: Counter, *, additive: bool = False) -> None:
+    """Give every run its tokens: those of its units if they are sure to add up, else counted."""
+    unsure = []
     for run in runs:
-        run.start, run.tokens = run.begin, run.stretch.tokens[run.first]
-    for run, size in zip(several, sizes, strict=True):
+        run.start, run.tokens = run.begin, run.planned
+        if run.last - run.first > 1 and not (additive and adds_up(text, run)):
+            unsure.append(run)
+    sizes = count([text[run.begin : run.end] for run in unsure])
+    for run, size in zip(unsure, sizes, strict=True):
         run.tokens = size
 
 

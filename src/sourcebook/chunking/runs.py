@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sourcebook.chunking.strategy import Counter
+from sourcebook.chunking.strategy import CHARACTERS, Counter
 from sourcebook.chunking.units import Unit, fragments
 from sourcebook.model import BoundaryType, ChunkOptions
+
+PLAIN = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,12 @@ class Run:
     @property
     def end(self) -> int:
         return self.stretch.units[self.last - 1].end
+
+    @property
+    def planned(self) -> int:
+        """The sum of what it is made of."""
+        tokens = sum(self.stretch.tokens[self.first : self.last])
+        return tokens + sum(self.stretch.gaps[self.first + 1 : self.last])
 
     @property
     def final(self) -> bool:
@@ -90,3 +98,17 @@ def _gaps(text: str, units: Sequence[Unit], count: Counter) -> list[int]:
     for i, size in zip(marked, count([between[i] for i in marked]) if marked else (), strict=True):
         gaps[i + 1] = size
     return gaps
+
+
+def adds_up(text: str, run: Run) -> bool:
+    """Whether a tokenizer that splits at white space must count a run as the sum of its units: plain
+    white space between all of them, and no unit whose size is not its number of tokens."""
+    units = run.stretch.units[run.first : run.last]
+    tokens = run.stretch.tokens[run.first : run.last]
+    return all(
+        text[left.end : right.start].strip(PLAIN) == "" and left.end < right.start
+        for left, right in pairwise(units)
+    ) and not any(
+        size == (unit.end - unit.start) // CHARACTERS
+        for unit, size in zip(units, tokens, strict=True)
+    )

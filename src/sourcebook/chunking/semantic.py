@@ -44,9 +44,10 @@ class SemanticChunker:
     formats = FORMATS
 
     def __init__(self, count: Counter, embed: Embed, measure: Measure | None = None) -> None:
-        """`measure` gives vectors and counts in one pass where both models share a tokenizer; its
-        counts must be those of `count`."""
+        """`measure` gives vectors and counts in one pass where both models share a WordPiece
+        tokenizer: its counts must be those of `count`, and add up over white space."""
         self._count = count
+        self._additive = measure is not None
         self._size = bounded(count)
         self._measure = _sized(measure) if measure else _both(self._size, embed)
 
@@ -56,7 +57,7 @@ class SemanticChunker:
         parts: list[Stretch] = []
         for group in _groups(stretches(text, blocks)):
             parts += self._measured(text, group, options)
-        return assemble(text, parts, options, self._count)
+        return assemble(text, parts, options, self._count, additive=self._additive)
 
     def _measured(
         self, text: str, group: list[list[Unit]], options: ChunkOptions

@@ -50,7 +50,7 @@ class LocalEmbedder:
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens."""
-        tokenizer = self._load_tokenizer()
+        tokenizer = self.tokenizer
         return [
             len(encoding)
             for start in range(0, len(texts), _SLICE)
@@ -74,7 +74,7 @@ class LocalEmbedder:
         return self._embed_one(self._entry.query_prefix + text)
 
     def _embed_one(self, text: str) -> Vectors:
-        [encoding] = _encode(self._load_tokenizer(), [text], special=True)
+        [encoding] = _encode(self.tokenizer, [text], special=True)
         return self._forward(_cut(encoding.ids, self._entry.max_length))
 
     def _forward(self, ids: list[int]) -> Vectors:
@@ -99,7 +99,9 @@ class LocalEmbedder:
                     field="text",
                 )
 
-    def _load_tokenizer(self) -> Any:
+    @property
+    def tokenizer(self) -> Any:
+        """The model's own; opened at first use."""
         with self._loading:
             if self._tokenizer is None:
                 self._tokenizer = self._opened("tokenizer.json", _open_tokenizer)

@@ -37,6 +37,7 @@ class StaticModel:
         own = Tokenizer.from_file(str(folder / "tokenizer.json"))
         (table,) = load_file(folder / "model.safetensors").values()
         self.tokenizer = own if tokenizer is None else Tokenizer.from_str(tokenizer.to_str())
+        self.tokenizer.encode_special_tokens = True  # a text that talks of [SEP] means the word
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         rows = _weighted(table.astype(np.float32), own.get_vocab())

@@ -34,6 +34,8 @@ _WIDEST = 110
 _LOOKED_AT = 20_000
 """Characters of a passage that are looked at for its best lines: a whole document may be a hit."""
 _WORD = re.compile(r"\w+(?:[-_./:@#+&'’]\w+)*")
+_SOFT_BREAK = re.compile(r"(?<=[^\n|])\n(?=[^\W\d_]|[(\"'“‘])")
+"""A line that ends inside a paragraph: the next one goes on with a word."""
 _LISTS = ("dense", "sparse", "staged", "combined")
 
 
@@ -89,7 +91,8 @@ def _brief(hit: Hit) -> str:
 
 def snippet(text: str, query: PreparedQuery, out: Console) -> list[Text]:
     """The passage, wrapped, cut to the lines that hold most of the query's words."""
-    clean = re.sub(r"\n\s*\n+", "\n", safe(text[:_LOOKED_AT]).strip())
+    clean = re.sub(r"\n\s*\n+", "\n\n", safe(text[:_LOOKED_AT]).strip())
+    clean = _SOFT_BREAK.sub(" ", clean).replace("\n\n", "\n")
     width = max(20, min(out.width, _WIDEST) - len(INDENT) - 2)
     lines = _marked(clean, frozenset(query.terms)).wrap(out, width)
     first = _best_window([len(line.spans) for line in lines])

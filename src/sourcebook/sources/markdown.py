@@ -81,7 +81,7 @@ def read(raw: Raw) -> Iterator[Document | Skipped]:
     title = _title(front, blocks)
     yield raw.document(decoded, format="markdown", title=title, blocks=blocks, own=own)
     if front.problem:
-        yield Skipped(raw.source, f"{front.problem}; the file was taken in without it")
+        yield Skipped(raw.source, f"{front.problem}; the file was taken in without it", taken=True)
 
 
 def blocks_of(text: str, start: int = 0) -> list[Block]:

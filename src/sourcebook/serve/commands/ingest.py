@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sourcebook.errors import InvalidInput
+from sourcebook.model import Skipped
 from sourcebook.serve.options import Json, chosen, metadata
 from sourcebook.serve.progress import Bars, bars
 from sourcebook.serve.render import count, note, one_line
@@ -156,7 +157,8 @@ def _show(outcome: Outcome, out: Console) -> None:
         out.print(Text(f"unchanged: {count(outcome.unchanged, 'document')}"))
     if outcome.ended:
         out.print(Text(f"ended: {count(outcome.ended, 'document')} whose file is gone"))
-    _show_skipped(outcome, out)
+    _show_files("skipped", outcome.skipped, out)
+    _show_files("taken in with a warning", outcome.warnings, out)
     if outcome.pending_vectors:
         waiting = count(outcome.pending_vectors, "text waits", "texts wait")
         note(out, "pending", f"{waiting} for a vector; until then full-text search finds them")
@@ -174,14 +176,14 @@ def _summary(outcome: Outcome) -> Text:
     return line.append(f": {', '.join(parts)}", style="default") if parts else line
 
 
-def _show_skipped(outcome: Outcome, out: Console) -> None:
-    if not outcome.skipped:
+def _show_files(what: str, items: Sequence[Skipped], out: Console) -> None:
+    if not items:
         return
-    note(out, "skipped", count(len(outcome.skipped), "file or record", "files or records"))
-    for item in outcome.skipped[:_SHOWN]:
+    note(out, what, count(len(items), "file or record", "files or records"))
+    for item in items[:_SHOWN]:
         line = Text(f"  {one_line(item.path)}: ").append(one_line(item.reason), style="dim")
         out.print(line, soft_wrap=True)
-    more = len(outcome.skipped) - _SHOWN
+    more = len(items) - _SHOWN
     if more > 0:
         out.print(Text(f"  and {more:,} more; --json shows all", style="dim"))
 
