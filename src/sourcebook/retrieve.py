@@ -46,7 +46,7 @@ class Options:
     read_context: ReadContext = ReadContext()
     per_document: int | None = None
     resolution: int = CHUNK
-    depth: int = 100
+    depth: int = 200
     rrf_k: int = 60
     weights: Mapping[str, float] = field(default_factory=dict)
 

@@ -101,8 +101,10 @@ def _gaps(text: str, units: Sequence[Unit], count: Counter) -> list[int]:
 
 
 def adds_up(text: str, run: Run) -> bool:
-    """Whether a tokenizer that splits at white space must count a run as the sum of its units: plain
-    white space between all of them, and no unit whose size is not its number of tokens."""
+    """Whether a tokenizer that splits at white space must see the sum of the units in the run.
+
+    So it is if plain white space lies between all of them, and every size is a number of tokens.
+    """
     units = run.stretch.units[run.first : run.last]
     tokens = run.stretch.tokens[run.first : run.last]
     return all(
