@@ -29,6 +29,7 @@ from sourcebook.ingest import Request
 from sourcebook.model import Block, Document, Filter, ReadContext
 from sourcebook.models.install import locate
 from sourcebook.models.static import StaticModel
+from sourcebook.querying.prepare import normalize
 from sourcebook.stores.sqlite import SqliteStore
 
 DATA = Path(os.environ.get("SOURCEBOOK_DATA", "../shared/data"))
@@ -105,7 +106,8 @@ class CachedVectors:
     """Query vectors computed before the clock runs."""
 
     def __init__(self, embedder: TurnedStatic, asked: Sequence[str]) -> None:
-        self._vectors = dict(zip(asked, embedder.embed(asked), strict=True))
+        texts = [normalize(text) for text in asked]
+        self._vectors = dict(zip(texts, embedder.embed(texts), strict=True))
         self.provider, self.model = embedder.provider, embedder.model
         self.dimensions, self.max_tokens = embedder.dimensions, embedder.max_tokens
         self.count, self.embed = embedder.count, embedder.embed

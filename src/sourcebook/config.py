@@ -45,13 +45,13 @@ class Chunking(_Section):
 
 
 class Search(_Section):
-    depth: int = Field(200, ge=1, le=10_000, description="candidates of each search")
+    depth: int = Field(100, ge=1, le=10_000, description="candidates of each search")
     rrf_k: int = Field(60, ge=1)
     dense_weight: float = Field(1.0, ge=0)
     sparse_weight: float = Field(1.0, ge=0)
     staged_weight: float = Field(1.0, ge=0)
     combined_weight: float = Field(
-        4.0, ge=0, description="chosen on the training claims of SciFact"
+        8.0, ge=0, description="chosen on the training claims of SciFact"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Json = Any
 Metadata = Mapping[str, Json]
@@ -248,9 +248,9 @@ class PreparedQuery:
     keywords: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """One passage found by one search: `score` is that search's own."""
+class Match(NamedTuple):
+    """One passage found by one search: `score` is that search's own. (A tuple, since a question
+    makes hundreds of them.)"""
 
     passage: int
     node_id: str
@@ -273,6 +273,16 @@ class Scores:
     exact: int = 0
     fused: float | None = None
     rerank: float | None = None
+
+
+class Fused(NamedTuple):
+    """A passage in its place among all that was found."""
+
+    passage: int
+    node_id: str
+    element_id: str
+    score: float
+    exact: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from sourcebook.model import (
 )
 from sourcebook.ports import Within
 from sourcebook.querying.cite import cite
-from sourcebook.querying.fuse import combine, fuse
+from sourcebook.querying.fuse import combine, explain, fuse
 from sourcebook.querying.group import group
 from sourcebook.querying.prepare import prepare
 from sourcebook.querying.search import Searches
@@ -46,7 +46,7 @@ class Options:
     read_context: ReadContext = ReadContext()
     per_document: int | None = None
     resolution: int = CHUNK
-    depth: int = 200
+    depth: int = 100
     rrf_k: int = 60
     weights: Mapping[str, float] = field(default_factory=dict)
 
@@ -99,7 +99,7 @@ def search(searches: Searches, text: str, options: Options) -> Answer:
     lists = _with_combined(found.lists)
     weights = {name: options.weights.get(name, 1.0) for name in lists}
     fused = fuse(lists, weights, options.rrf_k)
-    chosen = group(fused, options.per_document)[: options.k]
+    chosen = explain(lists, group(fused, options.per_document)[: options.k])
     rows = [candidate.passage for candidate in chosen]
     stored = searches.store.passages(searches.scope, context.revision, rows)
     hits = cite(searches.scope.repository, options.resolution, chosen, stored)

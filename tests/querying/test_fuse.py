@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sourcebook.model import Match
-from sourcebook.querying.fuse import combine, fuse
+from sourcebook.querying.fuse import combine, explain, fuse
 
 
 def match(passage: int, score: float, exact: int = 0) -> Match:
@@ -11,11 +11,9 @@ def match(passage: int, score: float, exact: int = 0) -> Match:
 
 
 def test_the_formula_with_numbers() -> None:
-    fused = fuse(
-        {"dense": [match(1, 0.9), match(2, 0.8)], "sparse": [match(2, 7.0), match(3, 5.0)]},
-        {"dense": 1.0, "sparse": 0.5},
-    )
-    by_passage = {c.passage: c.scores for c in fused}
+    lists = {"dense": [match(1, 0.9), match(2, 0.8)], "sparse": [match(2, 7.0), match(3, 5.0)]}
+    fused = fuse(lists, {"dense": 1.0, "sparse": 0.5})
+    by_passage = {c.passage: c.scores for c in explain(lists, fused)}
     assert by_passage[1].fused == pytest.approx(1 / 61)
     assert by_passage[2].fused == pytest.approx(1 / 62 + 0.5 / 61)
     assert by_passage[3].fused == pytest.approx(0.5 / 62)

@@ -11,52 +11,62 @@ the sum of their scores, each scaled to 0-1 for this query, gives one more ranke
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from sourcebook.model import Candidate, Match, Scores
+from sourcebook.model import Candidate, Fused, Match, Scores
 
 RRF_K = 60
+Lists = Mapping[str, Sequence[Match]]
+"""Matches by the name of their source: "dense", "sparse", "staged", "combined"."""
 
 
-def fuse(
-    lists: Mapping[str, Sequence[Match]], weights: Mapping[str, float], k: int = RRF_K
-) -> list[Candidate]:
-    """`lists` by source name ("dense", "sparse", "staged"); a source without a weight counts 1."""
+def fuse(lists: Lists, weights: Mapping[str, float], k: int = RRF_K) -> list[Fused]:
+    """Everything that was found, best first; a source without a weight counts 1."""
+    totals: dict[int, float] = {}
     found: dict[int, Match] = {}
     exact: dict[int, int] = {}
-    fused: dict[int, float] = {}
-    own: dict[int, dict[str, Any]] = {}
     for source, matches in lists.items():
-        weight, rank_name = weights.get(source, 1.0), f"{source}_rank"
-        for rank, match in enumerate(matches, start=1):
-            passage = match.passage
-            if passage not in found:
-                found[passage], exact[passage], fused[passage], own[passage] = match, 0, 0.0, {}
-            exact[passage] = max(exact[passage], match.exact)
-            fused[passage] += weight / (k + rank)
-            own[passage][source] = match.score
-            own[passage][rank_name] = rank
-    order = sorted(found, key=lambda p: (-exact[p], -fused[p], found[p].node_id))
-    return [
-        Candidate(
-            p,
-            found[p].node_id,
-            found[p].element_id,
-            Scores(**own[p], exact=exact[p], fused=fused[p]),
-        )
-        for p in order
-    ]
+        weight = weights.get(source, 1.0)
+        for rank, match in enumerate(matches, start=k + 1):
+            passage = match[0]
+            if passage in totals:
+                totals[passage] += weight / rank
+            else:
+                totals[passage] = weight / rank
+                found[passage] = match
+            if match[4]:
+                exact[passage] = match[4]
+    order = sorted((-exact.get(p, 0), -totals[p], m[1], p, m[2]) for p, m in found.items())
+    return [Fused(p, node, element, -total, -held) for held, total, node, p, element in order]
 
 
 def combine(dense: Sequence[Match], sparse: Sequence[Match]) -> list[Match]:
     """Both lists as one, by the sum of their scaled scores: a cosine by its place between the
     lowest and the highest of its list, BM25 by its share of the highest."""
-    found = {m.passage: m for m in (*sparse, *dense)}
-    total = dict.fromkeys(found, 0.0)
-    for matches, zero in ((dense, min((m.score for m in dense), default=0.0)), (sparse, 0.0)):
-        span = max((m.score for m in matches), default=0.0) - zero
-        for match in matches:
-            total[match.passage] += (match.score - zero) / span if span > 0 else 0.0
-    summed = [replace(match, score=total[p], exact=0) for p, match in found.items()]
-    return sorted(summed, key=lambda match: (-match.score, match.node_id))
+    found = {match[0]: match for match in (*sparse, *dense)}
+    totals = dict.fromkeys(found, 0.0)
+    for matches, zero in ((dense, min((m[3] for m in dense), default=0.0)), (sparse, 0.0)):
+        span = max((m[3] for m in matches), default=0.0) - zero
+        for match in matches if span > 0 else ():
+            totals[match[0]] += (match[3] - zero) / span
+    order = sorted((-totals[p], m[1], p, m[2]) for p, m in found.items())
+    return [Match(p, node, element, -total) for total, node, p, element in order]
+
+
+def explain(lists: Lists, chosen: Sequence[Fused]) -> list[Candidate]:
+    """The chosen ones with every source's score and rank."""
+    wanted = {f.passage for f in chosen}
+    own: dict[int, dict[str, Any]] = {passage: {} for passage in wanted}
+    for source, matches in lists.items():
+        for rank, match in enumerate(matches, start=1):
+            if match[0] in wanted:
+                own[match[0]] |= {source: match.score, f"{source}_rank": rank}
+    return [
+        Candidate(
+            f.passage,
+            f.node_id,
+            f.element_id,
+            Scores(**own[f.passage], exact=f.exact, fused=f.score),
+        )
+        for f in chosen
+    ]

@@ -63,16 +63,20 @@ class Searches:
         found = Found()
         if not query.terms:
             return found
+        dense = self.space is not None and bool({"dense", "staged"} & set(sources))
+        if not dense:
+            if "sparse" in sources:
+                self._sparse(found, query, depth, within)
+            return found
         sparse = None
         if "sparse" in sources:
             sparse = _threads.submit(self._sparse, found, query, depth, within)
-        if self.space and {"dense", "staged"} & set(sources):
-            try:
-                self._dense(found, self.space, query, sources, depth, within)
-            except ModelUnavailable as error:
-                if sparse is None:
-                    raise
-                found.degraded.append(Degraded("dense", str(error)))
+        try:
+            self._dense(found, query, sources, depth, within)
+        except ModelUnavailable as error:
+            if sparse is None:
+                raise
+            found.degraded.append(Degraded("dense", str(error)))
         if sparse is not None:
             sparse.result()
         return found
@@ -84,12 +88,13 @@ class Searches:
     def _dense(
         self,
         found: Found,
-        space: Space,
         query: PreparedQuery,
         sources: tuple[str, ...],
         depth: int,
         within: Within,
     ) -> None:
+        space = self.space
+        assert space is not None
         with found.timed("embed"):
             vector = self.embedder.embed_query(query.normalized)
         if "dense" in sources:

@@ -35,7 +35,7 @@ class Postings:
     @classmethod
     def build(cls, records: npt.NDArray[np.void], counts: npt.NDArray[np.int64]) -> Postings:
         """`records` (dtype TERM) of all passages one after the other, `counts` of each passage."""
-        size = len(counts)
+        size, terms = len(counts), np.ascontiguousarray(records["term"])
         rows = np.repeat(np.arange(size, dtype=np.int32), counts)
         frequency = (
             TITLE_WEIGHT * records["title"] + HEADING_WEIGHT * records["heading"] + records["body"]
@@ -44,8 +44,8 @@ class Postings:
         average = lengths.sum() / size if size else 1.0
         norm = (K1 * (1 - B + B * lengths / (average or 1.0))).astype(np.float32)
         impacts = frequency * np.float32(K1 + 1) / (frequency + norm[rows])
-        order = _stable_order(records["term"])
-        return cls(size, records["term"][order], rows[order], impacts[order])
+        order = _stable_order(terms)
+        return cls(size, terms[order], rows[order], impacts[order])
 
     def find(self, term: int) -> slice:
         """Where this term's postings lie."""

@@ -145,9 +145,11 @@ def derive(
 
 def fill(db: sqlite3.Connection, lane: Lane, space: int) -> Filled:
     """The lane's vectors, read again where some were missing and more have come."""
-    (seen,) = db.execute(QUERIES["space_vectors"], {"space": space}).fetchone()
     held = lane.vectors.get(space)
-    if held is None or (held.seen != seen and len(held.lane_rows) < len(lane)):
+    if held is not None and len(held.lane_rows) == len(lane):
+        return held
+    (seen,) = db.execute(QUERIES["space_vectors"], {"space": space}).fetchone()
+    if held is None or held.seen != seen:
         known = _known(lane, held) if held else {}
         held = lane.vectors[space] = _fill(db, lane, space, seen, known)
     return held
@@ -174,7 +176,9 @@ def _fill(
 
 
 def _read(db: sqlite3.Connection, space: int, hashes: Sequence[str]) -> dict[str, Vectors]:
+    """In the order of the table, which is far faster than in any other."""
     found: dict[str, Vectors] = {}
+    hashes = sorted(hashes)
     for start in range(0, len(hashes), _READ):
         wanted = json.dumps(hashes[start : start + _READ])
         for text_hash, data in db.execute(QUERIES["vectors"], {"space": space, "hashes": wanted}):

@@ -58,11 +58,10 @@ def to_link(row: Row) -> Link:
     return Link(source, target, kind, json.loads(metadata))
 
 
-def to_passage(row: Row, facets: tuple[tuple[str, str], ...]) -> Passage:
+def to_passage(row: Row) -> Passage:
     node_id, element_id, resolution, body, context, title, heading, summary = row
-    return Passage(
-        node_id, element_id, resolution, body, context, title, heading, bool(summary), facets
-    )
+    """Without its facets: these are for filters, which do not read passages."""
+    return Passage(node_id, element_id, resolution, body, context, title, heading, bool(summary))
 
 
 def to_revision(row: Row) -> Revision:

@@ -166,7 +166,8 @@ def _matches(
 ) -> list[Match]:
     columns = lane.columns
     counts = exact if exact is not None else np.zeros(len(rows), np.int64)
-    return [
-        Match(int(columns.rows[r]), columns.node_ids[r], columns.element_ids[r], float(s), int(e))
-        for r, s, e in zip(rows, scores, counts, strict=True)
-    ]
+    passages, nodes, elements = (
+        column[rows].tolist() for column in (columns.rows, columns.node_ids, columns.element_ids)
+    )
+    found = zip(passages, nodes, elements, scores.tolist(), counts.tolist(), strict=True)
+    return list(map(Match._make, found))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -52,6 +51,7 @@ class SqliteStore:
         self._words = Vocabulary()
         self._texts = TextCache()
         self._repositories: dict[Scope, int] = {}
+        self._spaces: dict[tuple[int, Space], int] = {}
         self._searcher = Searcher(self.reader)
 
     @classmethod
@@ -180,20 +180,14 @@ class SqliteStore:
         """In the given order; a row of another repository or revision is left out."""
         wanted = json.dumps([int(row) for row in rows])
         found = self._all("passages", scope, revision=revision, rows=wanted)
-        facets: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
-        for row, key, value in self._all("facets", scope, rows=wanted):
-            facets[row].append((key, value))
-        stored = {row[NODE_WIDTH + 1]: self._stored(scope, row, facets) for row in found}
+        stored = {row[NODE_WIDTH + 1]: self._stored(scope, row) for row in found}
         return [stored[row] for row in rows if row in stored]
 
-    def _stored(
-        self, scope: Scope, row: Row, facets: Mapping[int, list[tuple[str, str]]]
-    ) -> StoredPassage:
+    def _stored(self, scope: Scope, row: Row) -> StoredPassage:
         node = to_node(row[:NODE_WIDTH])
         content, number, *passage = row[NODE_WIDTH:]
         text = self._content(scope, content)[node.start : node.end]
-        kept = tuple(facets.get(number, ()))
-        return StoredPassage(number, node, to_passage(tuple(passage), kept), text)
+        return StoredPassage(number, node, to_passage(tuple(passage)), text)
 
     def _content(self, scope: Scope, name: str) -> str:
         def read() -> str:
@@ -207,7 +201,7 @@ class SqliteStore:
         self, scope: Scope, space: Space, vector: Vectors, k: int, within: Within
     ) -> list[Match]:
         with self._reading(scope) as (db, repository):
-            row = spaces.find_space(db, repository, space)
+            row = self._space_row(db, repository, space)
             return [] if row is None else self._searcher.dense(repository, row, vector, k, within)
 
     def sparse_search(
@@ -219,7 +213,7 @@ class SqliteStore:
     def coverage(self, scope: Scope, space: Space, within: Within) -> Coverage:
         """A space that is not registered has no vectors."""
         with self._reading(scope) as (db, repository):
-            row = spaces.find_space(db, repository, space)
+            row = self._space_row(db, repository, space)
             if row is not None:
                 return self._searcher.coverage(repository, row, within)
         place = {"revision": within.revision, "resolution": within.resolution}
@@ -253,6 +247,16 @@ class SqliteStore:
         with self._connections.transaction() as db:
             row = spaces.require_space(db, repository_of(db, scope) or _UNKNOWN, space)
             spaces.put(db, row, hashes, vectors)
+
+    def _space_row(self, db: sqlite3.Connection, repository: int, space: Space) -> int | None:
+        """Remembered once it is there: what a space holds never changes."""
+        key = (repository, space)
+        if key not in self._spaces:
+            row = spaces.find_space(db, repository, space)
+            if row is None:
+                return None
+            self._spaces[key] = row
+        return self._spaces[key]
 
     # --- statements ----------------------------------------------------------------------------
 

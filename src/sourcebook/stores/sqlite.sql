@@ -161,12 +161,6 @@ CROSS JOIN passage p ON p.row = wanted.value
 CROSS JOIN node n ON n.repository = p.repository AND n.id = p.node_id
 WHERE p.repository = :repository AND {visible p} AND {visible n}
 
--- name: facets
--- What filters match of these passages.
-SELECT passage, key, value FROM facet
-WHERE passage IN (SELECT value FROM json_each(:rows)) AND repository = :repository
-ORDER BY passage, key, value
-
 
 -- === search ======================================================================================
 
@@ -208,8 +202,9 @@ SELECT dimensions FROM space WHERE row = :space
 
 -- name: vectors
 -- The vectors of a JSON list of text hashes, as far as they are there.
+-- (CROSS keeps the order: the other way round reads the whole table for each hash.)
 SELECT v.text_hash, v.data FROM json_each(:hashes) h
-JOIN vector v ON v.space = :space AND v.text_hash = h.value
+CROSS JOIN vector v ON v.space = :space AND v.text_hash = h.value
 
 
 -- === vectors =====================================================================================

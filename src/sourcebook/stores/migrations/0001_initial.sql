@@ -116,7 +116,6 @@ CREATE TABLE facet (                    -- what filters match
   passage INTEGER NOT NULL,
   PRIMARY KEY (repository, key, value, passage)
 ) WITHOUT ROWID;
-CREATE INDEX facet_of_passage ON facet (passage);
 
 CREATE TABLE term (
   repository INTEGER NOT NULL,
