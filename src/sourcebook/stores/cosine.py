@@ -10,6 +10,7 @@ but the visible vectors: not on where a row lies, nor on rows that came later.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +25,12 @@ _BLOCK = 4096
 """Rows prepared at a time, so that what is in between stays in the processor's cache."""
 _SAMPLE = 16_384
 """Vectors that the axes are computed from; others would give the same answers, only slower."""
+_SHARED = 30_000
+"""Rows from which a second thread pays."""
 _SLACK = 2e-5
 """Covers the rounding of single-precision sums over unit vectors (about 384 x 2**-24)."""
+
+_second = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sourcebook-scan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +62,7 @@ class Half:
         scale = _scale(query)
         small = np.rint(query / scale).astype(np.int8)
         table = self.small if rows is None else self.small[rows]
-        found = simsimd.cdist(small[None], table, metric="dot", out_dtype="float32")
-        products: Vectors = np.asarray(found)[0]
+        products = _dots(small, table)
         products *= np.float32(scale * self.scale)
         lost = float(np.linalg.norm(query - small * np.float32(scale)))
         return products, lost * self.radius + float(np.linalg.norm(query)) * self.residual
@@ -135,6 +139,22 @@ class Cosine:
         scores = self._exact(query, rows)
         order = np.lexsort((rows, -scores))[:k]
         return rows[order], scores[order]
+
+
+def _dots(query: npt.NDArray[np.int8], table: npt.NDArray[np.int8]) -> Vectors:
+    """Inner products of 8-bit rows. A large table is shared with a second thread of our own: the
+    library's threads would go on spinning and take the core that full-text search needs."""
+
+    def some(part: npt.NDArray[np.int8]) -> Vectors:
+        found = simsimd.cdist(query[None], part, metric="dot", out_dtype="float32")
+        products: Vectors = np.asarray(found)[0]
+        return products
+
+    if len(table) < _SHARED:
+        return some(table)
+    middle = len(table) // 2
+    other = _second.submit(some, table[middle:])
+    return np.concatenate([some(table[:middle]), other.result()])
 
 
 def _principal_axes(vectors: Vectors, mean: Vectors) -> Vectors:

@@ -185,9 +185,13 @@ class SqliteStore:
 
     def _stored(self, scope: Scope, row: Row) -> StoredPassage:
         node = to_node(row[:NODE_WIDTH])
-        content, number, *passage = row[NODE_WIDTH:]
-        text = self._content(scope, content)[node.start : node.end]
-        return StoredPassage(number, node, to_passage(tuple(passage)), text)
+        content, number, *columns = row[NODE_WIDTH:]
+        passage = to_passage(tuple(columns))
+        if passage.summary:
+            return StoredPassage(
+                number, node, passage, self._content(scope, content)[node.start : node.end]
+            )
+        return StoredPassage(number, node, passage, passage.body)
 
     def _content(self, scope: Scope, name: str) -> str:
         def read() -> str:
