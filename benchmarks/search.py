@@ -88,7 +88,8 @@ def document(number: int, text: str) -> Document:
 
 def engine_over(path: Path, embedder: TurnedStatic) -> Engine:
     store = SqliteStore.open(f"sqlite:///{path}")
-    return Engine(Settings(), store, embedder, lambda: FixedChunker(embedder.count))
+    chunker = FixedChunker(embedder.count)
+    return Engine(Settings(), store, embedder, lambda: chunker, path.parent)
 
 
 def timed(call: Callable[[str], object], asked: Sequence[str]) -> dict[str, float]:

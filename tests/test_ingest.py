@@ -140,3 +140,59 @@ def test_no_wait_leaves_vectors_pending_and_says_so(sb: Sourcebook, tmp_path: Pa
     complete = sb.search("where is the well?")
     assert complete.degraded == ()
     assert complete.results[0].scores.dense is not None
+
+
+def test_pruning_the_folder_itself_and_naming_it_otherwise(sb: Sourcebook, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("Apples.")
+    (tmp_path / "docs" / "b.txt").write_text("Pears.")
+    sb.ingest(tmp_path / "docs")
+    assert {n.source for n in sb.list()} == {"docs/a.txt", "docs/b.txt"}
+    (tmp_path / "docs" / "b.txt").unlink()
+    assert sb.ingest(tmp_path / "docs" / ".." / "docs").unchanged == 1
+    assert sb.ingest(tmp_path, prune=True).ended == 1
+
+
+def test_an_id_that_comes_from_another_file_is_said(sb: Sourcebook, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text('{"_id": "1", "text": "The same words."}')
+    sb.ingest(tmp_path / "a.jsonl")
+    outcome = sb.ingest(tmp_path / "b.jsonl")
+    assert [w.reason for w in outcome.warnings] == [
+        "the id '1' came from a.jsonl before; this replaces it"
+    ]
+    assert sb.get("1")[0].source == "b.jsonl"
+    assert sb.ingest(tmp_path / "a.jsonl", tmp_path / "b.jsonl", prune=True).ended == 0
+
+
+def test_odd_metadata_does_not_stop_the_rest(sb: Sourcebook, tmp_path: Path) -> None:
+    rows = [
+        '{"_id": "1", "text": "One.", "metadata": {"page": 99999999999999999999, "x": NaN}}',
+        '{"_id": "2", "text": "Two.", "metadata": {"page": true, "source": "pubmed"}}',
+        json.dumps({"_id": "3", "title": "T" * 100_000, "text": "Three. " * 2000}),
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(rows))
+    assert sb.ingest(tmp_path / "a.jsonl").counts["document"] == 3
+    assert [sb.get(i)[0].page for i in "12"] == [None, None]
+    assert [
+        h.node.id for h in sb.search("two", filters=(Filter("source", ("pubmed",)),)).results
+    ] == ["2"]
+    assert all(len(n.title) <= 1000 for n in sb.list(limit=1000))
+
+
+def test_one_long_document_does_not_hide_the_others(sb: Sourcebook, tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("\n\n".join(f"Whale song {n}. " * 60 for n in range(150)))
+    for n in range(5):
+        (tmp_path / f"s{n}.txt").write_text(f"A small note on the whale, number {n}.")
+    sb.ingest(tmp_path, wait=False)
+    hits = sb.search("whale song", k=10, mode="sparse", per_document=1).results
+    assert len(hits) == 6
+
+
+def test_contractions_and_unspaced_scripts_are_found(sb: Sourcebook, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("You can't park here. I don't know why.")
+    (tmp_path / "b.txt").write_text("Pythonは便利です。猫が好き。")
+    sb.ingest(tmp_path, wait=False)
+    for query in ('"can\'t park"', '"I don\u2019t know"', "Python", "\u732b", "\u4fbf\u5229"):
+        (hit,) = sb.search(query, mode="sparse").results
+        assert hit.scores.exact or query[0] != '"'

@@ -3,7 +3,7 @@
 A word becomes its lower-case, accent-free English stem. A compound such as `ERR_CONN-42`,
 `getUserById` or `4.2.1` gives its parts, which keep their positions for phrases, and itself as a
 whole, so that an exact identifier can be told from its pieces. Scripts without spaces give
-overlapping pairs of characters.
+characters as parts and pairs of neighbours as wholes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from itertools import pairwise
 
 import Stemmer
 
-ANALYZER_VERSION = "1"
+ANALYZER_VERSION = "2"
 
 _COMPOUND = re.compile(r"\w+(?:[-_./:@#+&'’]\w+)*")
 _PART = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNSPACED = re.compile(r"[぀-ヿ㐀-鿿豈-﫿฀-๿]+")
+_RUN = re.compile(f"{_UNSPACED.pattern}|[^{_UNSPACED.pattern[1:-2]}]+")
 _CONTRACTION = re.compile(r"(?:n['’]t|['’](?:s|re|ve|ll|d|m))$", re.IGNORECASE)
 _stemmer = Stemmer.Stemmer("english", 0)
 
@@ -47,22 +48,37 @@ def analyze(text: str) -> Analyzed:
     terms: list[str] = []
     compounds: list[str] = []
     for word in _COMPOUND.findall(unicodedata.normalize("NFKC", text)):
-        parts, whole = _word_terms(word)
+        parts, wholes = _word_terms(word)
         terms.extend(parts)
-        if whole:
-            compounds.append(whole)
+        compounds.extend(wholes)
     return Analyzed(terms, compounds)
 
 
 @lru_cache(maxsize=1 << 18)
-def _word_terms(word: str) -> tuple[tuple[str, ...], str | None]:
-    """The parts of one word, and the whole of it where it is more than its one part."""
+def _word_terms(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The parts of one word, and the wholes that they make."""
     word = _CONTRACTION.sub("", word)
     if _UNSPACED.search(word):
-        return _pairs(_fold(word)), None
+        return _unspaced(word)
     parts = [p for piece in _CAMEL.split(word) for p in _PART.findall(piece)]
     terms = tuple(_stem(_fold(p)) for p in parts)
-    return terms, (_fold(word) if len(parts) > 1 else None)
+    return terms, ((_fold(word),) if len(parts) > 1 else ())
+
+
+def _unspaced(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Scripts without spaces: every character is a part, every pair of neighbours a whole; words
+    of other scripts between them stay words."""
+    terms: list[str] = []
+    wholes: list[str] = []
+    for run in _RUN.findall(word):
+        if _UNSPACED.match(run):
+            terms.extend(run)
+            wholes.extend(a + b for a, b in pairwise(run))
+        else:
+            more, whole = _word_terms(run)
+            terms.extend(more)
+            wholes.extend(whole)
+    return tuple(terms), tuple(wholes)
 
 
 def _fold(word: str) -> str:
@@ -74,10 +90,6 @@ def _fold(word: str) -> str:
 
 def _stem(word: str) -> str:
     return str(_stemmer.stemWord(word))
-
-
-def _pairs(word: str) -> tuple[str, ...]:
-    return tuple(a + b for a, b in pairwise(word)) if len(word) > 1 else (word,)
 
 
 STOP_TERMS = frozenset(_stem(w) for w in STOP_WORDS)

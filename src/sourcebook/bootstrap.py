@@ -15,10 +15,11 @@ from sourcebook.errors import InvalidInput
 from sourcebook.models.install import locate
 from sourcebook.models.local import LocalEmbedder
 from sourcebook.models.static import StaticModel
-from sourcebook.ports import Store
 from sourcebook.stores.sqlite import SqliteStore
 
 BOUNDARY_MODEL = "potion-base-8M"
+HOME = ".sourcebook"
+"""A folder that belongs to the one around it."""
 
 
 class Sourcebook(Engine):
@@ -31,10 +32,13 @@ class Sourcebook(Engine):
         """`given` are settings: tenant, repository, …; the rest comes from the configuration."""
         settings = load(config, store=store, **given)
         embedder = LocalEmbedder(settings.embedding.model)
-        return cls(settings, _store(settings), embedder, _chunker(settings, embedder))
+        opened = _store(settings)
+        folder = opened.path.resolve().parent
+        root = folder.parent if folder.name == HOME else folder
+        return cls(settings, opened, embedder, _chunker(settings, embedder), root)
 
 
-def _store(settings: Settings) -> Store:
+def _store(settings: Settings) -> SqliteStore:
     scheme = settings.store.partition(":")[0]
     if scheme != "sqlite":
         raise InvalidInput(

@@ -15,7 +15,7 @@ from sourcebook.config import Settings
 from sourcebook.context.passages import CONTEXT_VERSION, PassageMaker
 from sourcebook.errors import InvalidInput, NotFound, SpaceMismatch
 from sourcebook.hashing import digest
-from sourcebook.ingest import Builder, Outcome, Progress, Request, ingest, stable_source
+from sourcebook.ingest import Builder, Outcome, Progress, Request, ingest
 from sourcebook.model import (
     Baseline,
     Citation,
@@ -45,7 +45,10 @@ class Engine:
         store: Store,
         embedder: Embedder,
         chunker: Callable[[], ChunkingStrategy],
+        root: Path,
     ) -> None:
+        """Files below `root` are named relative to it."""
+        self.root = root.resolve()
         self.settings = settings
         self.scope = settings.scope
         self.store = store
@@ -64,7 +67,7 @@ class Engine:
     def in_repository(self, name: str) -> Engine:
         """The same store and models, another repository."""
         settings = self.settings.model_copy(update={"repository": name})
-        return Engine(settings, self.store, self.embedder, lambda: self._chunker)
+        return Engine(settings, self.store, self.embedder, lambda: self._chunker, self.root)
 
     # --- taking in -----------------------------------------------------------------------------
 
@@ -84,9 +87,13 @@ class Engine:
         if not paths:
             raise InvalidInput("give at least one file or folder to ingest", field="paths")
         found = list(sources.find(paths))
-        roots = tuple(stable_source(Path(path)) for path in paths) if prune else ()
-        documents = _read_all(found, format, metadata or {})
-        request = Request(documents, message, request_id, roots)
+        given = [Path(path).resolve() for path in paths]
+
+        def below(source: str) -> bool:
+            return any((self.root / source).is_relative_to(path) for path in given)
+
+        documents = self._read(found, format, metadata or {})
+        request = Request(documents, message, request_id, below if prune else None)
         return self.take_in(request, wait, progress, embedding_progress)
 
     def take_in(
@@ -103,7 +110,7 @@ class Engine:
         space = self.store.register_space(self.scope, self._wanted_space)
         if wait:
             indexing.fill(self.store, self.embedder, self.scope, space, embedding_progress)
-        outcome.pending_vectors = len(self.store.pending(self.scope, space))
+        outcome.pending_vectors = self.store.count_pending(self.scope, space)
         return outcome
 
     def index(self, progress: indexing.Progress | None = None) -> int:
@@ -112,6 +119,23 @@ class Engine:
         if space is None:
             return 0
         return indexing.fill(self.store, self.embedder, self.scope, space, progress)
+
+    def _read(
+        self, found: Sequence[Path | Skipped], format: str | None, metadata: Metadata
+    ) -> Iterable[Document | Skipped]:
+        for item in found:
+            if isinstance(item, Skipped):
+                yield replace(item, path=self.source_of(Path(item.path)))
+            else:
+                yield from sources.read(
+                    item, source=self.source_of(item), format=format, metadata=metadata
+                )
+
+    def source_of(self, path: Path) -> str:
+        """The name of a file in the index: relative to the store's root where it lies below that,
+        so that it does not depend on the folder that a command is typed in."""
+        full = path.resolve()
+        return (full.relative_to(self.root) if full.is_relative_to(self.root) else full).as_posix()
 
     # --- asking --------------------------------------------------------------------------------
 
@@ -125,7 +149,8 @@ class Engine:
             "combined": ours.combined_weight,
         }
         given = {"depth": ours.depth, "rrf_k": ours.rrf_k, "weights": weights, **options}
-        searches = Searches(self.store, self.embedder, self.scope, self._usable_space())
+        space = None if options.get("mode") == "sparse" else self._usable_space()
+        searches = Searches(self.store, self.embedder, self.scope, space)
         return search(searches, query, Options(k=k, **given))
 
     # --- structured reads ----------------------------------------------------------------------
@@ -186,7 +211,7 @@ class Engine:
         head = self.resolve().revision
         published = [b.id for b in self.baselines() if b.published]
         spaces = self.store.spaces(self.scope)
-        pending = sum(len(self.store.pending(self.scope, s)) for s in spaces if s.state == "active")
+        pending = self.store.count_pending(self.scope, self.space) if self.space else 0
         return {
             "revision": head,
             "published": published[0] if published else None,
@@ -210,9 +235,11 @@ class Engine:
 
     @property
     def space(self) -> Space | None:
-        """The space that searches use."""
+        """The space that searches use: the newest one of the configured model."""
         active = [s for s in self.store.spaces(self.scope) if s.state == "active"]
-        return active[0] if active else None
+        model = (self.embedder.provider, self.embedder.model)
+        ours = [s for s in active if (s.provider, s.model) == model]
+        return (ours or active)[-1] if active else None
 
     def _usable_space(self) -> Space | None:
         """The active space, if its vectors come from the model that is configured."""
@@ -257,15 +284,3 @@ class Engine:
             self.embedder.model,
         )
         return Builder(self._chunker, passages, options, digest(*made_by)[:16])
-
-
-def _read_all(
-    found: Sequence[Path | Skipped], format: str | None, metadata: Metadata
-) -> Iterable[Document | Skipped]:
-    for item in found:
-        if isinstance(item, Skipped):
-            yield item
-        else:
-            yield from sources.read(
-                item, source=stable_source(item), format=format, metadata=metadata
-            )

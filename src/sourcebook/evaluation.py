@@ -17,8 +17,10 @@ from time import perf_counter
 
 from sourcebook.engine import Engine
 from sourcebook.errors import InvalidInput
+from sourcebook.ingest import Request
 from sourcebook.measures import Judgments, ndcg, recall, reciprocal_rank
 from sourcebook.model import Json
+from sourcebook.sources import read
 
 MODES = ("dense", "sparse", "hybrid", "default")
 DEPTH = 100
@@ -49,13 +51,10 @@ def evaluate(
         raise InvalidInput(f"there is no mode {min(unknown)!r}; choose from {', '.join(MODES)}")
     collection = read_collection(path)
     engine = engine.in_repository(f"eval-{collection.name}")
-    engine.ingest(
-        collection.corpus,
-        format="jsonl",
-        prune=True,
-        message=f"evaluation of {collection.name}",
-        embedding_progress=_step(progress, "embedding"),
-    )
+    source = engine.source_of(collection.corpus)
+    documents = read(collection.corpus, source=source, format="jsonl")
+    request = Request(documents, f"evaluation of {collection.name}", prune=lambda _: True)
+    outcome = engine.take_in(request, embedding_progress=_step(progress, "embedding"))
     measured, timings = {}, {}
     for mode in modes:
         rankings, times = _rank(engine, collection, mode, _step(progress, mode))
@@ -66,6 +65,7 @@ def evaluate(
     return {
         "dataset": collection.name,
         "queries": len(collection.queries),
+        "skipped": len(outcome.skipped),
         "modes": measured,
         "timings_ms": timings,
     }
@@ -83,7 +83,7 @@ def read_collection(path: Path) -> Collection:
         )
     judgments = _read_judgments(judged[0])
     texts = {}
-    for number, line in enumerate(queries.read_text("utf-8").splitlines(), start=1):
+    for number, line in enumerate(queries.read_text("utf-8").split("\n"), start=1):
         if line.strip():
             identity, text = _read_query(line, queries, number)
             texts[identity] = text
@@ -165,7 +165,7 @@ def _spread(times: Sequence[float]) -> dict[str, float]:
 def _read_judgments(file: Path) -> dict[str, dict[str, int]]:
     """Three columns (query, document, gain), or four as in TREC; a header line is passed over."""
     judgments: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1):
+    for number, line in enumerate(file.read_text("utf-8").split("\n"), start=1):
         fields = line.split()
         if not fields:
             continue

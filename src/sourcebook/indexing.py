@@ -10,18 +10,18 @@ from sourcebook.ports import Embedder, Store
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is in all."""
-_BATCH = 256
+_BATCH = 512
 
 
 def fill(
     store: Store, embedder: Embedder, scope: Scope, space: Space, progress: Progress | None = None
 ) -> int:
     """Embed every text that has no vector in the space; returns how many there were."""
-    pending = store.pending(scope, space)
-    for start in range(0, len(pending), _BATCH):
-        batch = pending[start : start + _BATCH]
+    total, done = store.count_pending(scope, space), 0
+    while batch := store.pending(scope, space, limit=_BATCH):
         vectors = embedder.embed([p.text for p in batch])
         store.put_vectors(scope, space, [p.text_hash for p in batch], vectors)
+        done += len(batch)
         if progress:
-            progress(start + len(batch), len(pending))
-    return len(pending)
+            progress(done, max(done, total))
+    return done

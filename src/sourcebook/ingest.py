@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 from sourcebook.chunking.outline import outline
 from sourcebook.chunking.strategy import ChunkingStrategy
 from sourcebook.context.nodes import chunk_nodes, content_hash, document_node, links, section_nodes
 from sourcebook.context.passages import PassageMaker
+from sourcebook.errors import Conflict, InvalidInput
 from sourcebook.model import ChunkOptions, Document, Json, Scope, Skipped, Tree
 from sourcebook.ports import Store, Writer
 
@@ -68,7 +68,7 @@ class Builder:
             self.recipe,
             tuple(nodes),
             tuple(links(nodes)),
-            tuple(self.passages.make(document, nodes)),
+            tuple(self.passages.make(document, nodes, whole=not split)),
         )
 
 
@@ -79,8 +79,8 @@ class Request:
     documents: Iterable[Document | Skipped]
     message: str = ""
     request_id: str | None = None
-    prune: tuple[str, ...] = ()
-    """Sources (files or folders) in which documents that were not seen now are ended."""
+    prune: Callable[[str], bool] | None = None
+    """Says of a source whether its documents are ended if they were not seen now."""
 
 
 @dataclass(slots=True)
@@ -116,8 +116,26 @@ def ingest(
     store: Store, scope: Scope, builder: Builder, request: Request, progress: Progress | None = None
 ) -> Outcome:
     """One revision, or none if nothing changed. A request id that was seen answers as before."""
-    if request.request_id and (earlier := store.request(scope, request.request_id)):
-        return Outcome.from_dict(dict(earlier))
+    if request.request_id == "":
+        raise InvalidInput("the request id is empty; leave it out or name the request")
+    if earlier := _earlier(store, scope, request.request_id):
+        return earlier
+    try:
+        return _commit(store, scope, builder, request, progress)
+    except Conflict:  # another writer carried out the same request while this one waited
+        if earlier := _earlier(store, scope, request.request_id):
+            return earlier
+        raise
+
+
+def _earlier(store: Store, scope: Scope, request_id: str | None) -> Outcome | None:
+    found = store.request(scope, request_id) if request_id is not None else None
+    return None if found is None else Outcome.from_dict(dict(found))
+
+
+def _commit(
+    store: Store, scope: Scope, builder: Builder, request: Request, progress: Progress | None
+) -> Outcome:
     outcome = Outcome()
     with store.commit(scope, message=request.message, request_id=request.request_id) as writer:
         seen: set[str] = set()
@@ -166,9 +184,13 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def _changed(writer: Writer, document: Document, recipe: str, outcome: Outcome) -> bool:
-    if writer.current(document.element_id) == (content_hash(document), recipe):
+    live = writer.current(document.element_id)
+    if live == (content_hash(document), recipe, document.source):
         outcome.unchanged += 1
         return False
+    if live and live[2] != document.source:
+        reason = f"the id {document.element_id!r} came from {live[2]} before; this replaces it"
+        outcome.warnings.append(Skipped(document.source, reason, taken=True))
     return True
 
 
@@ -179,21 +201,21 @@ def _put(writer: Writer, tree: Tree, outcome: Outcome) -> None:
     outcome.counts.update(node.kind for node in tree.nodes)
 
 
-def _prune(writer: Writer, sources: Sequence[str], seen: set[str], outcome: Outcome) -> None:
-    """A document whose file is there but could not be read now is not gone."""
-    unread = {skipped.path for skipped in outcome.skipped}
-    live = writer.live_elements(sources) if sources else ()
-    gone = [element for element, source in live if element not in seen and source not in unread]
+def _prune(
+    writer: Writer, wanted: Callable[[str], bool] | None, seen: set[str], outcome: Outcome
+) -> None:
+    """A document whose file or folder is there but could not be read now is not gone."""
+    unread = tuple({skipped.path for skipped in outcome.skipped})
+    below = tuple(f"{path}/" for path in unread)
+    gone = [
+        element
+        for element, source in (writer.live_elements() if wanted else ())
+        if element not in seen
+        and wanted is not None
+        and wanted(source)
+        and source not in unread
+        and not source.startswith(below)
+    ]
     for element_id in gone:
         writer.end(element_id)
     outcome.ended += len(gone)
-
-
-def stable_source(path: Path) -> str:
-    """The name of a file in the index: relative to the working folder where it lies in it, so that
-    `docs`, `./docs` and the absolute path all mean the same document."""
-    full = path.resolve()
-    try:
-        return full.relative_to(Path.cwd()).as_posix()
-    except ValueError:
-        return full.as_posix()

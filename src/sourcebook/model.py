@@ -317,6 +317,8 @@ class Hit:
     scores: Scores
     citation: Citation
     relevance: float | None = None
+    summary: bool = False
+    """Whether the model saw a summary, the text being longer than it takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,8 +104,8 @@ class Writer(Protocol):
         """The one that this commit makes; head as long as nothing has changed."""
         ...
 
-    def current(self, element_id: str) -> tuple[str, str] | None:
-        """(content hash, recipe) of the live document, or None."""
+    def current(self, element_id: str) -> tuple[str, str, str] | None:
+        """(content hash, recipe, source) of the live document, or None."""
         ...
 
     def put(self, tree: Tree) -> Mapping[str, int]:
@@ -117,8 +117,9 @@ class Writer(Protocol):
         """End everything that belongs to this document."""
         ...
 
-    def live_elements(self, sources: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """(element_id, source) of live documents whose source is one of these or lies below one."""
+    def live_elements(self, sources: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
+        """(element_id, source) of live documents whose source is one of these or lies below one;
+        None means every document."""
         ...
 
 
@@ -186,6 +187,7 @@ class Store(Protocol):
         """Texts without a vector, once each: what head shows first, then the short ones."""
         ...
 
+    def count_pending(self, scope: Scope, space: Space) -> int: ...
     def put_vectors(
         self, scope: Scope, space: Space, hashes: Sequence[str], vectors: Vectors
     ) -> None: ...

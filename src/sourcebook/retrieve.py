@@ -95,11 +95,16 @@ def search(searches: Searches, text: str, options: Options) -> Answer:
     context = searches.store.resolve(searches.scope, options.read_context)
     within = Within(context.revision, options.resolution, options.filters)
     sources = _sources(options)
-    found = searches.run(query, sources, max(options.depth, options.k), within)
-    lists = _with_combined(found.lists)
-    weights = {name: options.weights.get(name, 1.0) for name in lists}
-    fused = fuse(lists, weights, options.rrf_k)
-    chosen = explain(lists, group(fused, options.per_document)[: options.k])
+    depth, short = max(options.depth, options.k), True
+    while short:
+        found = searches.run(query, sources, depth, within)
+        lists = _with_combined(found.lists)
+        weights = {name: options.weights.get(name, 1.0) for name in lists}
+        fused = fuse(lists, weights, options.rrf_k)
+        grouped = group(fused, options.per_document)[: options.k]
+        full = any(len(matches) == depth for matches in found.lists.values())
+        short, depth = full and len(grouped) < options.k, depth * 4
+    chosen = explain(lists, grouped)
     rows = [candidate.passage for candidate in chosen]
     stored = searches.store.passages(searches.scope, context.revision, rows)
     hits = cite(searches.scope.repository, options.resolution, chosen, stored)
@@ -130,6 +135,7 @@ def hit_to_dict(hit: Hit) -> dict[str, Json]:
         "resolution": hit.resolution,
         "text": hit.text,
         "context": hit.context,
+        "summary": hit.summary,
         "section_path": list(node.section_path),
         "page": node.page,
         "start": node.start,

@@ -259,10 +259,10 @@ class StoreConformance:
     def test_another_recipe_is_recorded_once(self, store: Store) -> None:
         put(store, tree("a", ["1"], recipe="r1"))
         with store.commit(SCOPE) as writer:
-            assert writer.current("a") == (digest("1"), "r1")
+            assert writer.current("a") == (digest("1"), "r1", "docs/a.md")
             assert writer.current("b") is None
             assert writer.put(tree("a", ["1"], recipe="r2"))["nodes"] == 1
-            assert writer.current("a") == (digest("1"), "r2")
+            assert writer.current("a") == (digest("1"), "r2", "docs/a.md")
         assert put(store, tree("a", ["1"], recipe="r2")) == 2
 
     def test_a_passage_may_change_while_its_node_does_not(self, store: Store) -> None:
@@ -321,6 +321,7 @@ class StoreConformance:
             assert dict(writer.live_elements(["docs/", "docs/a.md"])).keys() == {"a", "d"}
             assert dict(writer.live_elements(["do%s", "docs2"])).keys() == {"c", "e"}
             assert list(writer.live_elements(["do", ""])) == []
+            assert [e for e, _ in writer.live_elements()] == ["a", "c", "d", "e"]
             assert list(writer.live_elements([])) == []
 
     # --- requests ------------------------------------------------------------------------------
@@ -457,7 +458,9 @@ class StoreConformance:
         for revision, trees in snapshots.items():
             nodes = {n for t in trees.values() for n in map(repr, t.nodes)}
             assert {repr(n) for n in everything(store, revision)} == nodes
-            passages = sorted(repr(p) for t in trees.values() for p in t.passages)
+            passages = sorted(
+                repr(replace(p, facets=())) for t in trees.values() for p in t.passages
+            )
             stored = store.passages(SCOPE, revision, rows)
             assert sorted(repr(s.passage) for s in stored) == passages
             assert all(s.text == s.passage.body for s in stored)

@@ -11,9 +11,10 @@ _GAP = "\n[…]\n"
 
 def clip(text: str, tokens: int, count: Count) -> str:
     """The longest start of the text, up to a white space, of at most so many tokens."""
+    text = text[: tokens * 64]
     if not text or len(text.encode("utf-8", "replace")) <= tokens or count([text])[0] <= tokens:
         return text
-    low, high = 0, min(len(text), tokens * 64)
+    low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
         if count([text[:middle]])[0] <= tokens:

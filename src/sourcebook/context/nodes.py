@@ -11,10 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isfinite
 
 from sourcebook.hashing import digest
 from sourcebook.model import Chunk, Document, Json, Link, Metadata, Node, NodeKind, Section
 
+_TITLE = 1000
+"""Characters of a title that are kept: it stands on every node below it."""
 _UNSAFE = re.compile(r"[\W_]+")
 
 
@@ -118,12 +121,9 @@ class _Place:
     ) -> Node:
         document = self.document
         text = document.text[start:end] if text is None else text
-        metadata: dict[str, Json] = {
-            "format": document.format,
-            **document.metadata,
-            **(extra or {}),
-        }
-        page = metadata.get("page")
+        metadata = {"format": document.format, **document.metadata, **(extra or {})}
+        metadata = {key: _plain(value) for key, value in metadata.items()}
+        page, title = _page(metadata.get("page")), title[:_TITLE]
         content = digest(kind, title, text, list(self.path), page, metadata)
         return Node(
             id=node_id,
@@ -138,9 +138,19 @@ class _Place:
             start=start,
             end=end,
             section_path=self.path,
-            page=page if isinstance(page, int) else None,
+            page=page,
             metadata=metadata,
         )
+
+
+def _plain(value: Json) -> Json:
+    """Numbers that JSON does not have become words."""
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
+
+
+def _page(value: Json) -> int | None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and 0 <= value < 1 << 31 else None
 
 
 def _slug(title: str) -> str:

@@ -30,16 +30,17 @@ class PassageMaker:
         """Tokens of a passage's own text."""
         return self.limit - CONTEXT_TOKENS - 4
 
-    def make(self, document: Document, nodes: Sequence[Node]) -> list[Passage]:
-        """One passage a node; a document of one node is searched as a chunk."""
+    def make(self, document: Document, nodes: Sequence[Node], whole: bool) -> list[Passage]:
+        """One passage a node; a document that was taken whole is searched as a chunk."""
         title = clip(document.title, CONTEXT_TOKENS // 2, self.count)
-        return [self._passage(document, title, node, nodes) for node in nodes]
+        return [self._passage(document, title, node, nodes, whole) for node in nodes]
 
     def _passage(
-        self, document: Document, title: str, node: Node, nodes: Sequence[Node]
+        self, document: Document, title: str, node: Node, nodes: Sequence[Node], whole: bool
     ) -> Passage:
-        resolution = CHUNK if len(nodes) == 1 else _RESOLUTION[node.kind]
-        heading = " > ".join(node.section_path)
+        resolution = CHUNK if whole else _RESOLUTION[node.kind]
+        path = node.section_path
+        heading = " > ".join(path[1:] if path[:1] == (document.title,) else path)
         context = " > ".join(part for part in (title, heading) if part)
         text, summary = document.text[node.start : node.end], False
         if resolution != CHUNK:
@@ -59,16 +60,13 @@ class PassageMaker:
 
 def _headings(node: Node, nodes: Sequence[Node]) -> str:
     """The titles of the sections inside a node, a line each."""
-    depth = len(node.section_path)
-    inside = (
-        n for n in nodes if n.kind == "section" and n.section_path[:depth] == node.section_path
-    )
+    inside = (n for n in nodes if n.kind == "section" and node.start <= n.start < node.end)
     return "\n".join(n.title for n in inside if n.id != node.id)
 
 
 def _facets(node: Node) -> Iterator[tuple[str, str]]:
     own = {"kind": node.kind, "source": node.source, "element_id": node.element_id}
-    for key, value in {**node.metadata, **own}.items():
+    for key, value in (*node.metadata.items(), *own.items()):
         for item in value if isinstance(value, list) else [value]:
             text = facet_value(item)
             if text is not None and len(text) <= _FACET_LENGTH:

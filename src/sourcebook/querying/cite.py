@@ -38,6 +38,7 @@ def cite(
                 context=found.passage.context,
                 scores=candidate.scores,
                 citation=citation,
+                summary=found.passage.summary,
             )
         )
     return hits

@@ -32,17 +32,22 @@ _CONTRACTIONS = {
 def prepare(text: str) -> PreparedQuery:
     if not text.strip():
         raise InvalidInput("the query is empty; ask a question or give some words", field="query")
-    normalized = normalize(text)
-    terms, phrases = _terms(normalized), _phrases(normalized)
-    return PreparedQuery(text, normalized, terms, phrases, _keywords(normalized))
+    plain = _plain(text)
+    terms, phrases = _terms(plain), _phrases(plain)
+    return PreparedQuery(text, normalize(text), terms, phrases, _keywords(plain))
+
+
+def _plain(text: str) -> str:
+    """Unicode forms, quotes and white space made regular: what full-text analysis reads, since
+    documents are read so too."""
+    text = unicodedata.normalize("NFKC", text.translate(_QUOTES))
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def normalize(text: str) -> str:
-    """Unicode forms, quotes, white space, repeated punctuation and contractions made regular; the
-    case is kept, since models may read it."""
-    text = unicodedata.normalize("NFKC", text.translate(_QUOTES))
-    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    text = _REPEATED.sub(r"\1", text)
+    """What the model reads: repeated punctuation and contractions made regular as well; the case
+    is kept, since models may read it."""
+    text = _REPEATED.sub(r"\1", _plain(text))
     for pattern, full in _CONTRACTIONS.items():
         text = re.sub(pattern, full, text, flags=re.IGNORECASE)
     return text

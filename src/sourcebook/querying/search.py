@@ -65,6 +65,8 @@ class Searches:
             return found
         dense = self.space is not None and bool({"dense", "staged"} & set(sources))
         if not dense:
+            if "dense" in sources and within.revision:
+                found.degraded.append(Degraded("dense", "nothing is embedded yet"))
             if "sparse" in sources:
                 self._sparse(found, query, depth, within)
             return found
@@ -105,10 +107,17 @@ class Searches:
         if "staged" in sources and self._layered(space, within):
             with found.timed("staged"):
                 found.lists["staged"] = self._staged(space, vector, depth, within)
+        self._report_missing(found, "dense", space, within)
+        if "staged" in found.lists:
+            for resolution in (DOCUMENT, SECTION):
+                coarse = replace(within, resolution=resolution)
+                self._report_missing(found, "staged", space, coarse)
+
+    def _report_missing(self, found: Found, part: str, space: Space, within: Within) -> None:
         coverage = self.store.coverage(self.scope, space, within)
         if missing := coverage.passages - coverage.vectors:
             reason = f"{missing} of {coverage.passages} passages have no vector yet"
-            found.degraded.append(Degraded("dense", reason))
+            found.degraded.append(Degraded(part, reason))
 
     def _layered(self, space: Space, within: Within) -> bool:
         """Whether there are sections at all: without them staged search is flat search."""

@@ -243,6 +243,12 @@ class SqliteStore:
             row = spaces.find_space(db, repository, space)
             return spaces.pending(db, repository, row, limit)
 
+    def count_pending(self, scope: Scope, space: Space) -> int:
+        with self._reading(scope) as (db, repository):
+            row = spaces.find_space(db, repository, space)
+            values = {"repository": repository, "space": row}
+            return int(db.execute(QUERIES["count_pending"], values).fetchone()[0])
+
     def put_vectors(
         self, scope: Scope, space: Space, hashes: Sequence[str], vectors: Vectors
     ) -> None:

@@ -158,7 +158,7 @@ SELECT {node_columns n}, n.content, p.row, p.node_id, p.element_id, p.resolution
   p.context, p.title, p.heading, p.summary
 FROM json_each(:rows) wanted
 CROSS JOIN passage p ON p.row = wanted.value
-CROSS JOIN node n ON n.repository = p.repository AND n.id = p.node_id
+CROSS JOIN node n ON n.repository = p.repository AND n.id = p.node_id AND n.element_id = p.element_id
 WHERE p.repository = :repository AND {visible p} AND {visible n}
 
 
@@ -211,7 +211,7 @@ CROSS JOIN vector v ON v.space = :space AND v.text_hash = h.value
 
 -- name: spaces
 SELECT row, id, provider, model, dimensions, chunker, state FROM space
-WHERE repository = :repository ORDER BY id
+WHERE repository = :repository ORDER BY row
 
 -- name: add_space
 INSERT INTO space (repository, id, provider, model, dimensions, chunker, state)
@@ -235,6 +235,11 @@ ranked AS (
 SELECT r.text_hash, p.context, p.body FROM ranked r JOIN passage p ON p.row = r.row
 ORDER BY r.ended, r.length, r.text_hash
 
+-- name: count_pending
+SELECT count(DISTINCT text_hash) FROM passage
+WHERE repository = :repository
+  AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.space = :space AND v.text_hash = passage.text_hash)
+
 -- name: add_vector
 -- The same text has one vector: the first one stays.
 INSERT OR IGNORE INTO vector (space, text_hash, data) VALUES (?, ?, ?)
@@ -248,15 +253,16 @@ UPDATE space SET vectors = vectors + :added WHERE row = :space
 
 -- name: current
 -- What decides whether a document is new: its text and how it was made.
-SELECT content_hash, recipe FROM node
+SELECT content_hash, recipe, source FROM node
 WHERE repository = :repository AND element_id = :element
   AND died IS NULL AND parent_id IS NULL
 
 -- name: live_elements
--- Documents of a source or below it: '0' is the character after '/'.
+-- Documents of a source or below it ('0' is the character after '/'), or all of them.
 SELECT element_id, source FROM node
 WHERE repository = :repository AND died IS NULL AND parent_id IS NULL
-  AND (source = :source OR (source >= :source || '/' AND source < :source || '0'))
+  AND (:source IS NULL OR source = :source
+    OR (source >= :source || '/' AND source < :source || '0'))
 ORDER BY source, element_id
 
 -- name: live_nodes

@@ -67,11 +67,11 @@ class SqliteWriter:
 
     # --- what a commit does --------------------------------------------------------------------
 
-    def current(self, element_id: str) -> tuple[str, str] | None:
-        """(content hash, recipe) of the live document, or None."""
+    def current(self, element_id: str) -> tuple[str, str, str] | None:
+        """(content hash, recipe, source) of the live document, or None."""
         self._require_open()
         row = self._one("current", element=element_id)
-        return None if row is None else (row[0], row[1])
+        return None if row is None else (row[0], row[1], row[2])
 
     def put(self, tree: Tree) -> Mapping[str, int]:
         """Make the live rows of this document those of the tree; equal rows stay.
@@ -100,12 +100,14 @@ class SqliteWriter:
                 live = self._live(kind, element_id)
                 self._change(kind, live, {}, lambda new: None)
 
-    def live_elements(self, sources: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """(element_id, source) of live documents whose source is one of these or lies below one."""
+    def live_elements(self, sources: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
+        """(element_id, source) of live documents whose source is one of these or lies below one;
+        None means every document."""
         self._require_open()
         found: dict[str, str] = {}
-        for source in dict.fromkeys(sources):
-            values = {"source": source.rstrip("/"), "repository": self._repository}
+        for source in (None,) if sources is None else dict.fromkeys(sources):
+            below = None if source is None else source.rstrip("/")
+            values = {"source": below, "repository": self._repository}
             found.update(self._db.execute(QUERIES["live_elements"], values).fetchall())
         return iter(sorted(found.items()))
 
