@@ -346,7 +346,7 @@ def test_eval_measures_a_collection(empty: Path, cli: Cli) -> None:
     options = ("--run", "birds.run", "--plot", "birds.png")
     ran = cli("eval", "birds", *options, "--json")
     assert ran.status == 0
-    assert set(ran.data) == {"dataset", "queries", "modes", "timings_ms"}
+    assert set(ran.data) == {"dataset", "queries", "skipped", "modes", "timings_ms"}
     assert (ran.data["dataset"], ran.data["queries"]) == ("birds", 1)
     assert set(ran.data["modes"]) == {"dense", "sparse", "hybrid", "default"}
     perfect = {"ndcg@10": 1.0, "recall@10": 1.0, "recall@100": 1.0, "mrr@10": 1.0}
