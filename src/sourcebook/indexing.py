@@ -10,7 +10,10 @@ from sourcebook.ports import Embedder, Store
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is in all."""
-_BATCH = 512
+_CLAIM = 8192
+"""Texts read at a time: finding them takes a look at every passage."""
+_BATCH = 256
+"""Texts embedded and stored at a time: what a crash can cost."""
 
 
 def fill(
@@ -18,10 +21,12 @@ def fill(
 ) -> int:
     """Embed every text that has no vector in the space; returns how many there were."""
     total, done = store.count_pending(scope, space), 0
-    while batch := store.pending(scope, space, limit=_BATCH):
-        vectors = embedder.embed([p.text for p in batch])
-        store.put_vectors(scope, space, [p.text_hash for p in batch], vectors)
-        done += len(batch)
-        if progress:
-            progress(done, max(done, total))
+    while found := store.pending(scope, space, limit=_CLAIM):
+        for start in range(0, len(found), _BATCH):
+            batch = found[start : start + _BATCH]
+            vectors = embedder.embed([p.text for p in batch])
+            store.put_vectors(scope, space, [p.text_hash for p in batch], vectors)
+            done += len(batch)
+            if progress:
+                progress(done, max(done, total))
     return done
