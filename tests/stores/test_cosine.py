@@ -62,14 +62,15 @@ def test_the_bounds_hold_for_every_row_and_shut_most_of_them_out() -> None:
     vectors = rng.normal(size=(5000, 384)) * spread + 0.3
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     cosine = Cosine.build(vectors)
+    half = cosine.first.small.shape[1]
     for query in vectors[:20]:
         turned = (query - cosine.mean) @ cosine.axes
         true = vectors.astype(np.float64) @ query.astype(np.float64)
-        first, error = cosine.first.products(turned[:192], None)
-        second, further = cosine.second.products(turned[192:], None)
+        first, error = cosine.first.products(turned[:half], None)
+        second, further = cosine.second.products(turned[half:], None)
         rough = first + second + cosine.bias + query @ cosine.mean
         assert np.abs(rough - true).max() <= error + further + 2e-5
-        beyond = np.linalg.norm(turned[192:]) * cosine.rest
+        beyond = np.linalg.norm(turned[half:]) * cosine.rest
         assert (first + beyond + cosine.bias + query @ cosine.mean + error + 2e-5 >= true).all()
         assert len(cosine._possible(query, 10, None, 5000)) < 250
 

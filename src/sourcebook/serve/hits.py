@@ -7,7 +7,6 @@ same analysis that found them: a question for "paying" marks "paid" only if the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -55,10 +54,10 @@ def show(answer: Answer, explain: bool, out: Console) -> None:
 
 def _hit(out: Console, hit: Hit, query: PreparedQuery, explain: bool) -> None:
     heading = Text(f"{hit.rank}. ", style="bold cyan")
-    heading.append(one_line(hit.node.title) or hit.node.element_id, style="bold")
-    for part in _below_title(hit):
-        heading.append(" › ", style="dim").append(part)
-    out.print(heading)
+    *above, last = _path(hit)
+    for part in above:
+        heading.append(part).append(" › ", style="dim")
+    out.print(heading.append(last, style="bold"))
     where = places(hit.node.source, hit.node.start, hit.node.end, hit.node.page)
     brief = _brief(hit)
     apart = "  " if len(INDENT + where + brief) + 2 <= out.width else "\n"
@@ -70,9 +69,10 @@ def _hit(out: Console, hit: Hit, query: PreparedQuery, explain: bool) -> None:
     out.print()
 
 
-def _below_title(hit: Hit) -> Iterable[str]:
-    """The section path without what the title says already."""
-    return [one_line(part) for part in hit.node.section_path if part != hit.node.title]
+def _path(hit: Hit) -> list[str]:
+    """Headings from the highest down to the hit's own; without them its title, or its id."""
+    path = [one_line(part) for part in hit.node.section_path]
+    return path or [one_line(hit.node.title) or hit.node.element_id]
 
 
 def _brief(hit: Hit) -> str:

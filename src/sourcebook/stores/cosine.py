@@ -1,16 +1,15 @@
 """Vectors and a query in, the k nearest by true cosine out: exact, in a fraction of a full scan.
 
 The vectors are centred, turned to their principal axes, and kept once more as 8-bit integers in two
-halves: the first holds most of what tells them apart. One pass over the first half bounds every
-score from above; what can still be among the k best is bounded more closely by the second half,
+parts: the first holds most of what tells them apart. One pass over the first part bounds every
+score from above; what can still be among the k best is bounded more closely by the second part,
 and what is left is scored in double precision. Every bound is proven (Cauchy-Schwarz over what
-rounding and the other half can add), so the answer is that of a full scan. It depends on nothing
+rounding and the other part can add), so the answer is that of a full scan. It depends on nothing
 but the visible vectors: not on where a row lies, nor on rows that came later.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,16 +24,13 @@ _BLOCK = 4096
 """Rows prepared at a time, so that what is in between stays in the processor's cache."""
 _SAMPLE = 16_384
 """Vectors that the axes are computed from; others would give the same answers, only slower."""
-_SHARED = 30_000
-"""Rows from which a second thread pays."""
+_VARIANCE = 0.85
 _SLACK = 2e-5
 """Covers the rounding of single-precision sums over unit vectors (about 384 x 2**-24)."""
 
-_second = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sourcebook-scan")
-
 
 @dataclass(frozen=True, slots=True)
-class Half:
+class Part:
     """Some dimensions of the turned vectors as 8-bit integers: value = small * scale."""
 
     small: npt.NDArray[np.int8]
@@ -45,7 +41,7 @@ class Half:
     """The largest norm of an image."""
 
     @classmethod
-    def build(cls, turned: Vectors) -> Half:
+    def build(cls, turned: Vectors) -> Part:
         scale = _scale(turned)
         small = np.empty(turned.shape, np.int8)
         residual = radius = 0.0
@@ -62,7 +58,8 @@ class Half:
         scale = _scale(query)
         small = np.rint(query / scale).astype(np.int8)
         table = self.small if rows is None else self.small[rows]
-        products = _dots(small, table)
+        found = simsimd.cdist(small[None], table, metric="dot", out_dtype="float32")
+        products: Vectors = np.asarray(found)[0]
         products *= np.float32(scale * self.scale)
         lost = float(np.linalg.norm(query - small * np.float32(scale)))
         return products, lost * self.radius + float(np.linalg.norm(query)) * self.residual
@@ -77,25 +74,24 @@ class Cosine:
     axes: Vectors
     bias: Vectors
     """mean . (vector - mean)"""
-    first: Half
-    second: Half
+    first: Part
+    second: Part
     rest: Vectors
-    """The norm of each vector's second half."""
+    """The norm of each vector's second part."""
 
     @classmethod
     def build(cls, vectors: Vectors) -> Cosine:
         total = vectors.sum(axis=0, dtype=np.float64)
         mean = (total / max(len(vectors), 1)).astype(np.float32)
-        axes = _principal_axes(vectors, mean)
+        axes, half = _principal_axes(vectors, mean)
         turned = np.empty_like(vectors)
         bias = np.empty(len(vectors), np.float32)
         for at in range(0, len(vectors), _BLOCK):
             centred = vectors[at : at + _BLOCK] - mean
             bias[at : at + _BLOCK] = centred @ mean
             turned[at : at + _BLOCK] = centred @ axes
-        half = vectors.shape[1] // 2
         rest = np.linalg.norm(turned[:, half:], axis=1)
-        first, second = Half.build(turned[:, :half]), Half.build(turned[:, half:])
+        first, second = Part.build(turned[:, :half]), Part.build(turned[:, half:])
         return cls(vectors, mean, axes, bias, first, second, rest)
 
     def nearest(self, query: Vectors, k: int, rows: Rows | None = None) -> tuple[Rows, Scores64]:
@@ -141,27 +137,15 @@ class Cosine:
         return rows[order], scores[order]
 
 
-def _dots(query: npt.NDArray[np.int8], table: npt.NDArray[np.int8]) -> Vectors:
-    """Inner products of 8-bit rows. A large table is shared with a second thread of our own: the
-    library's threads would go on spinning and take the core that full-text search needs."""
-
-    def some(part: npt.NDArray[np.int8]) -> Vectors:
-        found = simsimd.cdist(query[None], part, metric="dot", out_dtype="float32")
-        products: Vectors = np.asarray(found)[0]
-        return products
-
-    if len(table) < _SHARED:
-        return some(table)
-    middle = len(table) // 2
-    other = _second.submit(some, table[middle:])
-    return np.concatenate([some(table[:middle]), other.result()])
-
-
-def _principal_axes(vectors: Vectors, mean: Vectors) -> Vectors:
-    """Orthonormal columns, those of the largest variance first."""
+def _principal_axes(vectors: Vectors, mean: Vectors) -> tuple[Vectors, int]:
+    """Orthonormal columns, those of the largest variance first, and how many of them hold the
+    share _VARIANCE of it: fewer are faster to scan, more leave fewer rows for the second pass."""
     sample = vectors[:: max(len(vectors) // _SAMPLE, 1)] - mean
-    _, axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
-    return np.ascontiguousarray(axes[:, ::-1]).astype(np.float32)
+    variances, axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
+    held = np.cumsum(variances[::-1]) / max(variances.sum(), 1e-12)
+    enough = (int(np.searchsorted(held, _VARIANCE)) // 32 + 1) * 32
+    half = min(enough, vectors.shape[1] // 2 + vectors.shape[1] // 4)
+    return np.ascontiguousarray(axes[:, ::-1]).astype(np.float32), half
 
 
 def _scale(values: Vectors) -> float:

@@ -51,6 +51,9 @@ class Searcher:
         ids = self._term_ids(repository, {*query.terms, *(t for p in query.phrases for t in p)})
         scores = lane.postings.scores([ids[t] for t in query.terms if t in ids])
         rows = self._narrow(repository, lane, within)
+        if not query.phrases:
+            found = best(scores, k, rows)
+            return _matches(lane, found, scores[found].astype(np.float64))
         exact = self._exact(lane, query, ids)
         first = np.flatnonzero(exact) if rows is None else rows[exact[rows] > 0]
         first = first[np.lexsort((first, -scores[first], -exact[first]))][:k]
