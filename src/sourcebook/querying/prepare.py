@@ -69,7 +69,7 @@ def _identifiers(text: str) -> list[tuple[str, ...]]:
     """Compounds of a question that asks for nothing else: then they must match as they stand.
 
     Inside a longer question a compound ("COVID-19") is one term among others, weighted by how rare
-    it is: forcing it to the top was measured to harm."""
+    it is, since such a question is about more than that one word."""
     analyzed = analyze(text)
     parts = {t for whole in analyzed.compounds for t in analyze(whole).terms}
     content = [t for t in analyzed.terms if t not in STOP_TERMS]
