@@ -19,6 +19,21 @@ DOCUMENT, SECTION, CHUNK = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """What is known of one message of a conversation beside its words."""
+
+    id: str
+    """Its own within the conversation."""
+    speaker: str
+    """A role such as "user" and "assistant", or a name."""
+    at: str | None = None
+    """When it was said, ISO 8601 in UTC."""
+    reply_to: str | None = None
+    """The id of the message that it answers."""
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """One structural piece of a document's text: `text[start:end]`. Blocks are in order, do not
     overlap, and leave out only white space, front matter and markup that is not content."""
@@ -29,12 +44,19 @@ class Block:
     level: int = 0
     """Of a heading: 1 is the highest."""
     title: str = ""
-    """Of a heading: its words without markup."""
+    """Of a heading: its words without markup, and its number where the text has lost it."""
+    page: int | None = None
+    """The page that it begins on, counted from 1."""
+    turn: Turn | None = None
+    """Of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One parsed source document. All offsets of blocks, sections and chunks point into `text`."""
+    """One parsed source document. All offsets of blocks, sections and chunks point into `text`.
+
+    A conversation has one block of kind "turn" a message; those of the branch that was left
+    aside come last. An element of a model brings its own context: what its relationships say."""
 
     element_id: str
     title: str
@@ -43,6 +65,11 @@ class Document:
     format: str
     blocks: tuple[Block, ...]
     metadata: Metadata = field(default_factory=dict)
+    kind: Literal["document", "conversation", "element"] = "document"
+    context: str = ""
+    """Goes before its passages for the model and the full-text index, after the title."""
+    links: tuple[Link, ...] = ()
+    """From it to others, beside those that its structure makes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,7 @@ def migrate(
 ) -> None:
     """Bring the store to the newest version, or say why it cannot be."""
     newest = max(to)
-    here = version(db)
-    _check(db, path, here, newest)
+    here = _checked(db, path, newest)
     if here == newest:
         return
     if read_only:
@@ -49,16 +48,25 @@ def migrate(
         _step(db, number, to[number])
 
 
-def _check(db: sqlite3.Connection, path: str, here: int, newest: int) -> None:
+def _checked(db: sqlite3.Connection, path: str, newest: int) -> int:
+    """The store's version. It and the tables are read as of one moment: another process may be
+    making the store."""
+    db.execute("BEGIN")
+    try:
+        here = version(db)
+        names = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    finally:
+        db.execute("COMMIT")
     if here > newest:
         raise StoreTooNew(
             f"{path} has format {here}, but this Sourcebook knows formats up to {newest}; "
             "upgrade with `pip install -U sourcebook`"
         )
-    tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = {row[0] for row in names}
     ours = {"repository", "revision"} <= tables
     if ours != bool(here) or bool(tables) != bool(here):
         raise StoreError(f"{path} is a database of another program; choose another --store")
+    return here
 
 
 def _step(db: sqlite3.Connection, number: int, script: str) -> None:
