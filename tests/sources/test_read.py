@@ -52,8 +52,8 @@ def test_the_format_follows_name_then_content(
         ("a", b"%PDF-1.7", "PDF files are not supported yet"),
         ("a.docx", b"PK\x03\x04", "Word files are not supported yet"),
         ("a.json", b"{}", "JSON files are not supported yet"),
-        ("a.xml", b"<model/>", "XML files are not supported yet"),
-        ("a.archimate", b"<model/>", "ArchiMate files are not supported yet"),
+        ("a.xml", b"<model/>", "XML files are not supported, except for ArchiMate models"),
+        ("a.archimate", b"<x/>", "the XML is not an ArchiMate model but <x>; only these are read"),
         ("a.txt", b"", "the file is empty"),
         ("a.txt", b"caf\xc3", "not valid UTF-8 at byte 3; convert the file to UTF-8"),
     ],
@@ -106,4 +106,4 @@ def test_a_nul_in_given_text_is_binary() -> None:
 
 
 def test_the_formats_a_user_may_name() -> None:
-    assert set(FORMATS) == {"text", "markdown", "html", "jsonl"}
+    assert set(FORMATS) == {"text", "markdown", "html", "jsonl", "archimate"}

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from sourcebook.errors import InvalidInput, UnreadableSource
 from sourcebook.model import Document, Metadata, Skipped
-from sourcebook.sources import html, jsonl, markdown, text
+from sourcebook.sources import archimate, html, jsonl, markdown, text
 from sourcebook.sources.detect import detect
 from sourcebook.sources.raw import Raw
 from sourcebook.sources.scrub import scrub_surrogates
@@ -29,6 +29,7 @@ FORMATS: Mapping[str, Reader] = MappingProxyType(
         "markdown": markdown.read,
         "html": html.read,
         "jsonl": jsonl.read,
+        "archimate": archimate.read,
     }
 )
 _NOTHING: Metadata = MappingProxyType({})

@@ -21,6 +21,7 @@ _BY_EXTENSION = {
     ".ndjson": "jsonl",
     ".txt": "text",
     ".text": "text",
+    ".archimate": "archimate",
 }
 _NOT_YET = {
     ".pdf": "PDF",
@@ -34,14 +35,15 @@ _NOT_YET = {
     ".xlsx": "Excel",
     ".xls": "Excel",
     ".json": "JSON",
-    ".xml": "XML",
-    ".archimate": "ArchiMate",
     ".svg": "SVG",
     ".ipynb": "Jupyter notebook",
     ".eml": "e-mail",
     ".mbox": "e-mail",
     ".zip": "ZIP",
 }
+_ARCHIMATE = re.compile(
+    rb"""["']http://www\.(?:opengroup\.org/xsd|archimatetool\.com|bolton\.ac\.uk)/archimate"""
+)
 _HTML_START = re.compile(rb"\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html)\b", re.I | re.S)
 
 
@@ -52,6 +54,15 @@ def detect(name: str, head: bytes) -> str:
         return _BY_EXTENSION[extension]
     if extension in _NOT_YET:
         raise UnreadableSource(f"{_NOT_YET[extension]} files are not supported yet")
+    if extension == ".xml":
+        return _xml(head)
     if kind := kind_of(head):
         raise UnreadableSource(f"binary content ({kind})")
     return "html" if _HTML_START.match(head.removeprefix(b"\xef\xbb\xbf")) else "text"
+
+
+def _xml(head: bytes) -> str:
+    """The only XML that is read; without zeros, UTF-16 is found as well."""
+    if _ARCHIMATE.search(head.replace(b"\0", b"")):
+        return "archimate"
+    raise UnreadableSource("XML files are not supported, except for ArchiMate models")
