@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -191,3 +194,28 @@ def test_an_element_that_an_architect_knows(folder: Path) -> None:
         "It serves: Web portal (Application Component). "
         "It is served by: Claim Files Service (Technology Service)."
     )
+
+
+def golden() -> list[dict[str, Any]]:
+    path = Path(__file__).parents[2] / "evals" / "golden" / "archimate.jsonl"
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_the_golden_questions_are_twenty_and_half_need_relationships() -> None:
+    rows = golden()
+    assert len({row["id"] for row in rows}) == len(rows) == 20
+    assert sum("through" in row for row in rows) == 10
+
+
+@pytest.mark.parametrize("row", golden(), ids=lambda row: row["id"])
+def test_the_answers_to_golden_questions_are_in_the_models(
+    folder: Path, row: dict[str, Any]
+) -> None:
+    """Looked up in the raw XML: every answer is an element, and an end of the relationships that
+    the answer rests on."""
+    root = ElementTree.parse(exchange(folder, row["model"])).getroot()
+    by_id = {node.get("identifier"): node for node in root.iter() if node.get("identifier")}
+    assert all(by_id[id].tag.endswith("}element") for id in row["must_include"])
+    if "through" in row:
+        ends = {by_id[id].get(end) for id in row["through"] for end in ("source", "target")}
+        assert set(row["must_include"]) <= ends
