@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from sourcebook.model import Document, Link, Skipped
-from sourcebook.sources import read_text
+from sourcebook.sources import read, read_text
 from sourcebook.sources.archimate import read_model
 from sourcebook.sources.archimate.describe import describe
 from sourcebook.sources.archimate.model import Element, Model, Parts, Relationship, assemble
@@ -429,3 +430,14 @@ def test_what_cannot_be_used_is_reported_and_the_rest_goes_on() -> None:
     assert set(kept) == {"id-m", "id-a", "id-x", "id-v"}
     assert kept["id-a"].context.endswith("It has a relationship (knows) to: X (Robot).")
     assert kept["id-x"].metadata["layer"] == "other"
+
+
+def test_the_example_model_is_read_and_its_property_source_stays_in_the_text() -> None:
+    path = Path(__file__).parents[2] / "examples" / "corpus" / "architecture" / "larkfield.xml"
+    found = list(read(path, source="larkfield.xml"))
+    kept = {d.element_id: d for d in found if isinstance(d, Document)}
+    assert len(kept) == len(found) == 1 + 30 + 2
+    reserve = kept["id-req-reserve"]
+    assert "source: bylaws-2025 6.5" in reserve.text
+    assert "source" not in reserve.metadata
+    assert kept["id-app-ledger"].metadata["owner"] == "Treasurer"
