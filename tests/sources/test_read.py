@@ -51,7 +51,7 @@ def test_the_format_follows_name_then_content(
         ("a.pdf", b"%PDF-1.7", "PDF files are not supported yet"),
         ("a", b"%PDF-1.7", "PDF files are not supported yet"),
         ("a.docx", b"PK\x03\x04", "Word files are not supported yet"),
-        ("a.json", b"{}", "JSON files are not supported yet"),
+        ("a.json", b"[]", "there are no conversations"),
         ("a.xml", b"<model/>", "XML files are not supported, except for ArchiMate models"),
         ("a.archimate", b"<x/>", "the XML is not an ArchiMate model but <x>; only these are read"),
         ("a.txt", b"", "the file is empty"),
@@ -106,4 +106,5 @@ def test_a_nul_in_given_text_is_binary() -> None:
 
 
 def test_the_formats_a_user_may_name() -> None:
-    assert set(FORMATS) == {"text", "markdown", "html", "jsonl", "archimate"}
+    chats = {"export", "chatgpt", "claude", "transcript"}
+    assert set(FORMATS) == {"text", "markdown", "html", "jsonl", "archimate", *chats}

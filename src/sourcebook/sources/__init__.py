@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from sourcebook.errors import InvalidInput, UnreadableSource
 from sourcebook.model import Document, Metadata, Skipped
-from sourcebook.sources import archimate, html, jsonl, markdown, text
+from sourcebook.sources import archimate, export, html, jsonl, markdown, text, transcript
 from sourcebook.sources.detect import detect
 from sourcebook.sources.raw import Raw
 from sourcebook.sources.scrub import scrub_surrogates
@@ -29,6 +29,10 @@ FORMATS: Mapping[str, Reader] = MappingProxyType(
         "markdown": markdown.read,
         "html": html.read,
         "jsonl": jsonl.read,
+        "export": export.read,
+        "chatgpt": export.read_chatgpt,
+        "claude": export.read_claude,
+        "transcript": transcript.read,
         "archimate": archimate.read,
     }
 )
@@ -77,10 +81,15 @@ def _read_file(
 
 def _guarded(raw: Raw, format: str | None) -> Iterator[Document | Skipped]:
     try:
-        name = format or _detect(raw)
-        yield from FORMATS[name](raw)
+        yield from _reader(raw, format)(raw)
     except UnreadableSource as error:
         yield Skipped(raw.source, str(error))
+
+
+def _reader(raw: Raw, format: str | None) -> Reader:
+    """A text may turn out to be a transcript, unless somebody said that it is plain text."""
+    name = format or _detect(raw)
+    return transcript.read_if_clear if name == "text" and not format else FORMATS[name]
 
 
 def _detect(raw: Raw) -> str:

@@ -21,6 +21,8 @@ _BY_EXTENSION = {
     ".ndjson": "jsonl",
     ".txt": "text",
     ".text": "text",
+    ".json": "export",
+    ".zip": "export",
     ".archimate": "archimate",
 }
 _NOT_YET = {
@@ -34,12 +36,10 @@ _NOT_YET = {
     ".ppt": "PowerPoint",
     ".xlsx": "Excel",
     ".xls": "Excel",
-    ".json": "JSON",
     ".svg": "SVG",
     ".ipynb": "Jupyter notebook",
     ".eml": "e-mail",
     ".mbox": "e-mail",
-    ".zip": "ZIP",
 }
 _ARCHIMATE = re.compile(
     rb"""["']http://www\.(?:opengroup\.org/xsd|archimatetool\.com|bolton\.ac\.uk)/archimate"""
