@@ -9,14 +9,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 
 from sourcebook.chunking.outline import outline
 from sourcebook.chunking.strategy import ChunkingStrategy
-from sourcebook.context.nodes import chunk_nodes, content_hash, document_node, links, section_nodes
+from sourcebook.context.conversation import episodes, long_messages
+from sourcebook.context.nodes import (
+    answers,
+    chunk_nodes,
+    content_hash,
+    document_node,
+    fingerprint,
+    links,
+    message_chunks,
+    message_nodes,
+    section_nodes,
+)
 from sourcebook.context.passages import PassageMaker
 from sourcebook.errors import Conflict, InvalidInput
-from sourcebook.model import ChunkOptions, Document, Json, Scope, Skipped, Tree
+from sourcebook.model import ChunkOptions, Document, Json, Node, Scope, Skipped, Tree
 from sourcebook.ports import Store, Writer
 
 COUNTED = (
@@ -53,23 +65,45 @@ class Builder:
         small = {id(d) for d, tokens in zip(maybe, counts, strict=True) if tokens <= limit}
         return [self._tree(d, split=id(d) not in small) for d in documents]
 
+    def recipe_of(self, document: Document) -> str:
+        return f"{self.recipe}/{fingerprint(document)}"
+
     def _tree(self, document: Document, *, split: bool) -> Tree:
         root = document_node(document)
-        nodes = [root]
-        if split:
-            sections = outline(document.text, document.blocks)
-            chunks = self.chunker.chunk(document.text, document.blocks, self.options)
-            parents = section_nodes(document, sections, root)
-            nodes += [*parents, *chunk_nodes(document, chunks, sections, parents, root)]
+        if document.kind == "conversation":
+            nodes, found = self._conversation(document, root), answers(document)
+        else:
+            nodes, found = self._document(document, root) if split else [root], []
+        whole = len(nodes) == 1
         return Tree(
             document.element_id,
             document.source,
             document.text,
-            self.recipe,
+            self.recipe_of(document),
             tuple(nodes),
-            tuple(links(nodes)),
-            tuple(self.passages.make(document, nodes, whole=not split)),
+            (*links(nodes), *found, *document.links),
+            tuple(self.passages.make(document, nodes, whole=whole)),
         )
+
+    def _document(self, document: Document, root: Node) -> list[Node]:
+        sections = outline(document.text, document.blocks)
+        chunks = self.chunker.chunk(document.text, document.blocks, self.options)
+        parents = section_nodes(document, sections, root)
+        return [root, *parents, *chunk_nodes(document, chunks, sections, parents, root)]
+
+    def _conversation(self, document: Document, root: Node) -> list[Node]:
+        """Topic episodes are the sections; a message too long for one passage has parts."""
+        text, options = document.text, replace(self.options, overlap_tokens=0)
+        long = long_messages(document, self.passages.count, options.max_tokens)
+        sections = episodes(document, long, partial(self.chunker.chunk, text, options=options))
+        parents = section_nodes(document, sections, root)
+        nodes = [root, *parents]
+        for message in message_nodes(document, sections, parents, root):
+            nodes.append(message)
+            if block := long.get(message.start):
+                chunks = self.chunker.chunk(text, [block], self.options)
+                nodes += message_chunks(document, message, chunks)
+        return nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +174,7 @@ def _commit(
     with store.commit(scope, message=request.message, request_id=request.request_id) as writer:
         seen: set[str] = set()
         for batch in _batches(_documents(request.documents, outcome, seen, progress)):
-            changed = [d for d in batch if _changed(writer, d, builder.recipe, outcome)]
+            changed = [d for d in batch if _changed(writer, d, builder, outcome)]
             for tree in builder.build(changed):
                 _put(writer, tree, outcome)
         _prune(writer, request.prune, seen, outcome)
@@ -183,9 +217,9 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-def _changed(writer: Writer, document: Document, recipe: str, outcome: Outcome) -> bool:
+def _changed(writer: Writer, document: Document, builder: Builder, outcome: Outcome) -> bool:
     live = writer.current(document.element_id)
-    if live == (content_hash(document), recipe, document.source):
+    if live == (content_hash(document), builder.recipe_of(document), document.source):
         outcome.unchanged += 1
         return False
     if live and live[2] != document.source:

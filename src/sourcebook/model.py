@@ -177,6 +177,8 @@ class Passage:
     title: str = ""
     heading: str = ""
     summary: bool = False
+    around: str = ""
+    """What stands before and after it: full-text counts these words too, but little. Not kept."""
     facets: tuple[tuple[str, str], ...] = ()
     """(key, value) pairs that filters match."""
 

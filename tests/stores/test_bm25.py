@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sourcebook.stores import bm25
-from sourcebook.stores.bm25 import K1, TITLE_WEIGHT, B, Postings, best
+from sourcebook.stores.bm25 import AROUND_WEIGHT, K1, TITLE_WEIGHT, B, Postings, best
 from sourcebook.stores.postings import TERM
 
 
-def postings(passages: list[dict[int, tuple[int, int, int]]]) -> Postings:
-    records = [(t, *counts) for p in passages for t, counts in sorted(p.items())]
+def postings(passages: list[dict[int, tuple[int, ...]]]) -> Postings:
+    """Counts in title, heading, body and, where it is given, around."""
+    records = [(t, *c, 0)[:5] for p in passages for t, c in sorted(p.items())]
     return Postings.build(np.array(records, TERM), np.array([len(p) for p in passages], np.int64))
 
 
@@ -33,6 +34,17 @@ def test_by_hand() -> None:
     assert scores[0] == pytest.approx(expected(2, lengths[0]), rel=1e-6)
     assert scores[1] == pytest.approx(expected(TITLE_WEIGHT, lengths[1]), rel=1e-6)
     assert scores[2] == 0
+
+
+def test_what_stands_around_counts_little_and_is_not_held() -> None:
+    built = postings([{7: (0, 0, 1), 8: (0, 0, 3, 2)}, {7: (0, 0, 0, 2), 8: (0, 0, 4)}])
+    lengths = [4 + 2 * AROUND_WEIGHT, 2 * AROUND_WEIGHT + 4]
+    average = sum(lengths) / 2
+    frequency = 2 * AROUND_WEIGHT
+    saturated = frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * lengths[1] / average))
+    assert built.scores([7])[1] == pytest.approx(log(1 + 0.5 / 2.5) * saturated, rel=1e-6)
+    assert built.holding([7]).tolist() == [0]
+    assert built.holding([8]).tolist() == [0, 1]
 
 
 def test_terms_add_up_and_unknown_terms_add_nothing() -> None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sourcebook.errors import StoreError, StoreReadOnly, StoreTooNew
+from sourcebook.model import CHUNK
+from sourcebook.ports import Within
+from sourcebook.querying.prepare import prepare
 from sourcebook.stores.migrate import migrate, statements, steps, version
+from sourcebook.stores.postings import TERM
 from sourcebook.stores.sqlite import SqliteStore
+from tests.stores.conformance import SCOPE, put, tree
 
 FIRST = """
 -- The first; with a semicolon in a comment
@@ -105,3 +112,20 @@ def test_statements_are_told_apart() -> None:
     assert [s.strip().splitlines()[-1] for s in statements(script)] == [
         ");", "SELECT 1;", "SELECT 2",
     ]  # fmt: skip
+
+
+def test_a_store_of_format_1_is_searched_as_before(tmp_path: Path) -> None:
+    """Its tables of counts know nothing of what stands around a passage."""
+    path = tmp_path / "s.db"
+    with closing(SqliteStore.open(path)) as store:
+        put(store, tree("top", ["Top dogs bark", "cats sleep"]))
+        before = store.sparse_search(SCOPE, prepare("dogs"), 5, Within(1, CHUNK))
+    old = np.dtype([("term", "<i4"), ("title", "<u2"), ("heading", "<u2"), ("body", "<u2")])
+    with sqlite3.connect(path) as db:
+        for row, terms in db.execute("SELECT row, terms FROM passage").fetchall():
+            narrow = np.array([r[:4] for r in np.frombuffer(terms, TERM).tolist()], old)
+            db.execute("UPDATE passage SET terms = ? WHERE row = ?", (narrow.tobytes(), row))
+        db.execute("PRAGMA user_version = 1")
+    with closing(SqliteStore.open(path)) as store:
+        assert store.sparse_search(SCOPE, prepare("dogs"), 5, Within(1, CHUNK)) == before
+    assert before[0].score > 0

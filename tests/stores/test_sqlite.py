@@ -329,17 +329,22 @@ def test_postings_of_a_stored_passage(store: SqliteStore) -> None:
     names = {number: text for text, number in numbers.items()}
     table = [(names[r["term"]], *r.tolist()[1:]) for r in np.frombuffer(terms, TERM)]
     assert sorted(table) == [
-        ("42", 0, 0, 1), ("dog", 0, 0, 1), ("err", 0, 0, 1), ("err_42", 0, 0, 1),
-        ("sub", 0, 1, 0), ("top", 1, 1, 2),
+        ("42", 0, 0, 1, 0), ("dog", 0, 0, 1, 0), ("err", 0, 0, 1, 0), ("err_42", 0, 0, 1, 0),
+        ("sub", 0, 1, 0, 0), ("top", 1, 1, 2, 0),
     ]  # fmt: skip
     order = [names.get(number, "|") for number in np.frombuffer(tokens, "<i4")]
     assert order == ["top", "|", "top", "sub", "|", "top", "dog", "top", "err", "42"]
 
 
 def test_encoding_of_postings() -> None:
-    table = np.frombuffer(encode_counts([7, 3], [], [3] * 70000 + [9]), TERM)
-    assert table.tolist() == [(3, 1, 0, 65535), (7, 1, 0, 0), (9, 0, 0, 1)]
-    assert encode_counts([], [], []) == b""
+    table = np.frombuffer(encode_counts([7, 3], [], [3] * 70000 + [9], [9, 4]), TERM)
+    assert table.tolist() == [
+        (3, 1, 0, 65535, 0),
+        (4, 0, 0, 0, 1),
+        (7, 1, 0, 0, 0),
+        (9, 0, 0, 1, 1),
+    ]
+    assert encode_counts([], [], [], []) == b""
     assert np.frombuffer(encode_tokens([1], [], [2, 1]), "<i4").tolist() == [1, -1, -1, 2, 1]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from importlib import resources
 
 from sourcebook.errors import StoreError, StoreReadOnly, StoreTooNew
+from sourcebook.stores.postings import widened
 
 _FILE = re.compile(r"(\d{4})_\w+\.sql")
 
@@ -44,6 +45,7 @@ def migrate(
             f"{path} has format {here} and must be upgraded to {newest}, but it is read-only; "
             "open it once with write access"
         )
+    db.create_function("widened", 1, widened, deterministic=True)
     for number in sorted(to):
         _step(db, number, to[number])
 

@@ -31,9 +31,10 @@ class PassageRow:
     digest: str
 
     @cached_property
-    def fields(self) -> tuple[Analyzed, Analyzed, Analyzed]:
+    def fields(self) -> tuple[Analyzed, ...]:
+        """In the order of postings.FIELDS."""
         p = self.passage
-        return _short(p.title), _short(p.heading), analyze(p.body)
+        return _short(p.title), _short(p.heading), analyze(p.body), analyze(p.around)
 
     def terms(self) -> Iterator[str]:
         return chain(*(part for f in self.fields for part in (f.terms, f.compounds)))
@@ -62,7 +63,7 @@ class PassageRow:
             int(p.summary),
             len(text.encode()),
             encode_counts(*counted),
-            encode_tokens(*tokens),
+            encode_tokens(*tokens[:3]),
         )
 
 
@@ -82,6 +83,7 @@ def _name(p: Passage, ancestors: tuple[str, ...]) -> str:
         p.context,
         p.body,
         p.summary,
+        p.around,
         sorted(set(p.facets)),
         ancestors,
     )
