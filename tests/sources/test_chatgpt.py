@@ -303,6 +303,16 @@ def test_a_child_that_forgot_its_parent_is_found_by_the_list() -> None:
     assert turns(one(chat(mapping)))[1][0].reply_to == "q"
 
 
+def test_an_answer_reaches_over_messages_without_words() -> None:
+    mapping = tree(
+        ("q", None, message("user", "Q")),
+        ("e", "q", message("assistant", "")),
+        ("n", "e", None),
+        ("a", "n", message("assistant", "A")),
+    )
+    assert [turn.reply_to for turn, _ in turns(one(chat(mapping)))] == [None, "q"]
+
+
 def test_a_chain_of_100000_messages_is_no_problem() -> None:
     nodes: list[tuple[str, str | None, Json]] = [("0", None, None)]
     nodes += [(str(i), str(i - 1), message("user", f"word{i}")) for i in range(1, 100_001)]
