@@ -72,7 +72,7 @@ def test_a_broken_wide_encoding_is_named() -> None:
         (b"PK\x03\x04\x14\x00\x06\x00", r"^binary content \(ZIP archive or Office document\)$"),
         (b"RIFF\x10\x00\x00\x00WEBPVP8 ", r"^binary content \(WebP image\)$"),
         (b"SQLite format 3\x00rest", r"^binary content \(SQLite database\)$"),
-        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3", "^PDF files are not supported yet$"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3", "^the content is a PDF; give the file the ending .pdf$"),
         (b"words\x00and more words", "^binary content$"),
         (b"\x01\x02\x03\x04 few words", "^binary content$"),
         ("plain words in two bytes each".encode("utf-16-le"), "UTF-16 without a byte order mark"),

@@ -48,9 +48,21 @@ def test_the_format_follows_name_then_content(
         ("a.md", PNG, "binary content (PNG image)"),
         ("a.png", PNG, "binary content (PNG image)"),
         ("a.jsonl", PNG, "binary content (PNG image)"),
-        ("a.pdf", b"%PDF-1.7", "PDF files are not supported yet"),
-        ("a", b"%PDF-1.7", "PDF files are not supported yet"),
-        ("a.docx", b"PK\x03\x04", "Word files are not supported yet"),
+        (
+            "a.pdf",
+            b"%PDF-1.7",
+            "the PDF is damaged or cut off; open it in a viewer and save or print it to a new PDF",
+        ),
+        (
+            "a",
+            b"%PDF-1.7",
+            "the PDF is damaged or cut off; open it in a viewer and save or print it to a new PDF",
+        ),
+        (
+            "a.docx",
+            b"PK\x03\x04",
+            "the Word file is damaged or cut off; open it in Word or LibreOffice and save it again",
+        ),
         ("a.json", b"[]", "there are no conversations"),
         ("a.xml", b"<model/>", "XML files are not supported, except for ArchiMate models"),
         ("a.archimate", b"<x/>", "the XML is not an ArchiMate model but <x>; only these are read"),
@@ -107,4 +119,4 @@ def test_a_nul_in_given_text_is_binary() -> None:
 
 def test_the_formats_a_user_may_name() -> None:
     chats = {"export", "chatgpt", "claude", "transcript"}
-    assert set(FORMATS) == {"text", "markdown", "html", "jsonl", "archimate", *chats}
+    assert set(FORMATS) == {"text", "markdown", "html", "jsonl", "pdf", "docx", "archimate", *chats}

@@ -14,7 +14,17 @@ from types import MappingProxyType
 
 from sourcebook.errors import InvalidInput, UnreadableSource
 from sourcebook.model import Document, Metadata, Skipped
-from sourcebook.sources import archimate, export, html, jsonl, markdown, text, transcript
+from sourcebook.sources import (
+    archimate,
+    docx,
+    export,
+    html,
+    jsonl,
+    markdown,
+    pdf,
+    text,
+    transcript,
+)
 from sourcebook.sources.detect import detect
 from sourcebook.sources.raw import Raw
 from sourcebook.sources.scrub import scrub_surrogates
@@ -29,6 +39,8 @@ FORMATS: Mapping[str, Reader] = MappingProxyType(
         "markdown": markdown.read,
         "html": html.read,
         "jsonl": jsonl.read,
+        "pdf": pdf.read,
+        "docx": docx.read,
         "export": export.read,
         "chatgpt": export.read_chatgpt,
         "claude": export.read_claude,

@@ -45,11 +45,16 @@ _INSIDE = (
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\x0b\x0c\r\x1b") + b"\x7f"
 _CONTROL_SHARE = 0.05
 
+OLD_WORD = (
+    "it is an old Word file (.doc); save it as .docx or PDF, for example with LibreOffice: "
+    "`soffice --headless --convert-to docx file.doc`"
+)
+
 
 def refuse_binary(data: bytes) -> None:
     """Raise when the bytes hold a NUL or so many control characters that they are no text."""
     if data.startswith(b"%PDF-"):
-        raise UnreadableSource("PDF files are not supported yet")
+        raise UnreadableSource("the content is a PDF; give the file the ending .pdf")
     zeros = data.count(0)
     controls = len(data) - len(data.translate(None, _CONTROLS))
     if not zeros and controls <= _CONTROL_SHARE * len(data):

@@ -6,7 +6,7 @@ import re
 from pathlib import PurePath
 
 from sourcebook.errors import UnreadableSource
-from sourcebook.sources.binary import kind_of
+from sourcebook.sources.binary import OLD_WORD, kind_of
 
 _BY_EXTENSION = {
     ".md": "markdown",
@@ -21,14 +21,14 @@ _BY_EXTENSION = {
     ".ndjson": "jsonl",
     ".txt": "text",
     ".text": "text",
+    ".pdf": "pdf",
+    ".docx": "docx",
+    ".docm": "docx",
     ".json": "export",
     ".zip": "export",
     ".archimate": "archimate",
 }
 _NOT_YET = {
-    ".pdf": "PDF",
-    ".docx": "Word",
-    ".doc": "Word",
     ".odt": "OpenDocument",
     ".rtf": "RTF",
     ".epub": "EPUB",
@@ -56,9 +56,24 @@ def detect(name: str, head: bytes) -> str:
         raise UnreadableSource(f"{_NOT_YET[extension]} files are not supported yet")
     if extension == ".xml":
         return _xml(head)
+    if extension == ".doc":
+        return _word(head)
+    if head.startswith(b"%PDF-"):
+        return "pdf"
+    if head.startswith(b"PK\x03\x04") and b"word/" in head:
+        return "docx"
     if kind := kind_of(head):
         raise UnreadableSource(f"binary content ({kind})")
     return "html" if _HTML_START.match(head.removeprefix(b"\xef\xbb\xbf")) else "text"
+
+
+def _word(head: bytes) -> str:
+    """A file named .doc may hold what a newer Word or a web page wrote."""
+    if head.startswith(b"PK\x03\x04"):
+        return "docx"
+    if _HTML_START.match(head):
+        return "html"
+    raise UnreadableSource(OLD_WORD)
 
 
 def _xml(head: bytes) -> str:

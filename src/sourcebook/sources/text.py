@@ -1,4 +1,4 @@
-"""Plain text in, one prose block a paragraph out.
+"""Plain text in, one prose block a paragraph out, and headings where the text numbers them.
 
 The text is kept as it is; a paragraph ends at a blank line, whichever of the three line endings
 the file uses.
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from sourcebook.model import Block, BlockKind, Document
 from sourcebook.sources.decode import decode
+from sourcebook.sources.headings import with_headings
 from sourcebook.sources.raw import Raw
 
 # Atomic, so that the two halves of one "\r\n" are never taken for two line ends.
@@ -20,7 +21,7 @@ _TITLE_LENGTH = 80
 
 def read(raw: Raw) -> Iterator[Document]:
     decoded = decode(raw.stream.read())
-    blocks = paragraphs(decoded.text)
+    blocks = with_headings(decoded.text, paragraphs(decoded.text))
     title = _title(decoded.text, blocks)
     yield raw.document(decoded, format="text", title=title, blocks=blocks, own={})
 
