@@ -91,6 +91,31 @@ def test_running_titles_and_page_numbers_are_left_out() -> None:
     assert [f"end{n}." in found.text for n in range(1, 6)] == [True] * 5
 
 
+def test_a_running_title_of_a_chapter_is_known_by_its_page_number() -> None:
+    def page(number: int) -> object:
+        def draw(canvas: Canvas) -> None:
+            lines(canvas, [f"Words of chapter {'ABCDEF'[number]}  {number + 9}"], y=HEIGHT - 30)
+            lines(canvas, filler(number))
+
+        return draw
+
+    found = document(pdf(*[page(number) for number in range(6)]))  # type: ignore[arg-type]
+    assert "Words of chapter" not in found.text
+
+
+def test_a_title_that_also_runs_on_every_page_is_kept_once() -> None:
+    def page(number: int) -> object:
+        def draw(canvas: Canvas) -> None:
+            lines(canvas, ["House Rules"], y=HEIGHT - 40, size=20 if number == 0 else 9)
+            lines(canvas, filler(number))
+
+        return draw
+
+    found = document(pdf(*[page(number) for number in range(5)]))  # type: ignore[arg-type]
+    assert found.text.count("House Rules") == 1
+    assert found.title == "House Rules"
+
+
 def test_two_columns_are_read_one_after_the_other() -> None:
     left = [f"left {n} " + "word " * 6 for n in range(20)]
     right = [f"right {n} " + "word " * 6 for n in range(20)]
@@ -267,7 +292,8 @@ def test_a_reader_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert isinstance(found, Document)
     assert found.text == "Hi."
     assert [w.reason for w in warnings if isinstance(w, Skipped)] == [
-        "only the first 1 of 2 pages could be read in the time given"
+        "only the first 1 of 2 pages were read: the rest takes too long or is too large; "
+        "split the PDF"
     ]
 
 

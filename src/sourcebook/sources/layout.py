@@ -17,9 +17,12 @@ _EDGE = 0.14
 _REPEATED = 0.4
 _GUTTER = 6.0
 _STEP = 2.0
+_MOST = 3000
+"""A page with more runs is a drawing or made to cost time: it is read from top to bottom."""
 _FULL = 0.55
 """Lines of a column fill it to this share; cells of a table do not."""
 _PAGE_NUMBER = re.compile(r"(?i)\W*(?:page|seite|p\.)?\W*#(?:\s*(?:of|/|von)\s*#)?\W*")
+_NUMBER_AT_END = re.compile(r"(?:(\d{1,4})\s)?.*?(?:(?:^|\s)(\d{1,4}))?$")
 
 
 class Run(NamedTuple):
@@ -120,7 +123,7 @@ def _joined(parts: list[list[Run]]) -> list[list[Run]]:
 
 def _gutter(runs: Sequence[Run]) -> float | None:
     """The middle of the white stripe between two columns of text, if there is one."""
-    if len(runs) < 12:
+    if not 12 <= len(runs) <= _MOST:
         return None
     left, right = min(run.x0 for run in runs), max(run.x1 for run in runs)
     steps = min(int((right - left) / _STEP) + 1, 2000)
@@ -157,31 +160,47 @@ def without_running_lines(
 ) -> list[list[Line]]:
     """The pages without running titles and page numbers."""
     edges = [_edge_lines(lines, height) for lines, height in zip(pages, heights, strict=True)]
-    counts = Counter(key for edge in edges for key in set(edge.values()))
     enough = max(3, _REPEATED * sum(bool(lines) for lines in pages))
+    words = Counter(key for edge in edges for key in {_pattern(line) for line in edge.values()})
+    shifts = Counter(
+        shift for edge in edges for shift in {s for e in edge.values() for s in _shifts(e)}
+    )
     kept = []
-    for number, (lines, edge) in enumerate(zip(pages, edges, strict=True), start=1):
+    for lines, edge in zip(pages, edges, strict=True):
         dropped = {
             at
-            for at, key in edge.items()
-            if counts[key] >= enough or _is_page_number(lines[at].text, number)
+            for at, line in edge.items()
+            if words[_pattern(line)] >= enough
+            or any(shifts[shift] >= enough for shift in _shifts(line))
+            or _is_page_number(line)
         }
         kept.append([line for at, line in enumerate(lines) if at not in dropped])
     return kept
 
 
-def _edge_lines(lines: Sequence[Line], height: float) -> dict[int, str]:
-    """Lines at the ends of a page, each with what of it repeats: its words, not its numbers."""
+def _edge_lines(lines: Sequence[Line], height: float) -> dict[int, Line]:
+    """The lines at the upper and the lower end of a page, by their place in it."""
     order = sorted(range(len(lines)), key=lambda at: lines[at].top)
     upper = [at for at in order[:3] if lines[at].bottom < _EDGE * height]
     lower = [at for at in order[-3:] if lines[at].top > (1 - _EDGE) * height]
-    return {at: _pattern(lines[at].text) for at in upper + lower}
+    return {at: lines[at] for at in upper + lower}
 
 
-def _pattern(text: str) -> str:
-    return re.sub(r"\d+|\b[ivxl]+\b", "#", text.strip().lower())
+def _pattern(line: Line) -> tuple[str, int]:
+    """What of a running line repeats: its words and its font, not its numbers."""
+    return re.sub(r"\d+|\b[ivxl]+\b", "#", line.text.strip().lower()), round(line.size)
 
 
-def _is_page_number(text: str, page: int) -> bool:
-    is_number = _PAGE_NUMBER.fullmatch(_pattern(text)) is not None
-    return is_number and (len(text.strip()) > 4 or text.strip(" -–—") == str(page))
+def _shifts(line: Line) -> list[tuple[int, int]]:
+    """How far a number at either end of a line is from the page's own, and the line's height: a
+    chapter's running title has its words on few pages, but its page number on all."""
+    found = _NUMBER_AT_END.match(line.text.strip())
+    numbers = [number for number in found.groups() if number] if found else []
+    return [(int(number) - line.page, round(line.top / 4)) for number in numbers]
+
+
+def _is_page_number(line: Line) -> bool:
+    text = line.text.strip()
+    is_number = _PAGE_NUMBER.fullmatch(_pattern(line)[0]) is not None
+    is_this = text.strip(" -–—") == str(line.page) or text.strip(" -–—").isalpha()
+    return is_number and (len(text) > 4 or is_this)

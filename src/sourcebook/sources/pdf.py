@@ -21,7 +21,8 @@ from sourcebook.errors import UnreadableSource
 from sourcebook.model import Block, Document, Skipped
 from sourcebook.sources.decode import Decoded
 from sourcebook.sources.layout import Line, Run, page_lines, without_running_lines
-from sourcebook.sources.pdf_headings import Mark, with_pdf_headings
+from sourcebook.sources.numbering import numbered
+from sourcebook.sources.pdf_headings import Mark, body_size, with_pdf_headings
 from sourcebook.sources.pdf_paragraphs import Piece, pieces
 from sourcebook.sources.raw import Raw
 from sourcebook.sources.scrub import scrub
@@ -30,6 +31,7 @@ _PROGRAM = Path(__file__).with_name("pdf_program.py")
 _SECONDS = 8
 _SECONDS_PER_MEGABYTE = 2
 _LISTED = 10
+_TITLE_SIZE = 1.3
 _NO_TITLE = re.compile(
     r"(?i)untitled.*|\(?anonymous\)?|microsoft word.*|.*\.(?:docx?|pdf|indd|tex|rtf)"
 )
@@ -57,7 +59,7 @@ def read(raw: Raw) -> Iterator[Document | Skipped]:
     text, blocks = _text(made)
     blocks = with_pdf_headings(text, blocks, made, found.outline)
     own: dict[str, Any] = {"pages": found.pages, **_about(found.about)}
-    title = _title(found.about.get("Title", ""), blocks)
+    title = _title(found.about.get("Title", ""), blocks, made)
     yield raw.document(Decoded(text, "utf-8"), format="pdf", title=title, blocks=blocks, own=own)
     yield from _warnings(raw.source, found, lines)
 
@@ -65,7 +67,7 @@ def read(raw: Raw) -> Iterator[Document | Skipped]:
 def _no_text(found: _Read) -> str:
     count = f"{found.pages} page{'s' if found.pages != 1 else ''}"
     if found.pages > len(found.runs):
-        return "the PDF takes too long to read; print it to a new PDF or split it"
+        return "the PDF takes too long to read or is too large; split it or print it to a new PDF"
     return (
         f"the PDF holds only images, no text ({count}); run OCR on it, for example "
         "`ocrmypdf in.pdf out.pdf`, and ingest the result"
@@ -143,11 +145,16 @@ def _text(made: Sequence[Piece]) -> tuple[str, list[Block]]:
     return "\n\n".join(piece.text for piece in made), blocks
 
 
-def _title(stated: str, blocks: Sequence[Block]) -> str:
-    """What the file calls itself, if that is a title; else its first heading."""
+def _title(stated: str, blocks: Sequence[Block], made: Sequence[Piece]) -> str:
+    """What the file calls itself, if that is a title; else the largest words of the first page;
+    else the first heading."""
     stated = " ".join(stated.split())
     if 3 <= len(stated) <= 300 and not _NO_TITLE.fullmatch(stated):
         return stated
+    first = [piece for piece in made if piece.page == 1 and len(piece.text) <= 150]
+    largest = max(first, key=lambda piece: piece.size, default=None)
+    if largest and largest.size >= _TITLE_SIZE * body_size(made) and not numbered(largest.text):
+        return " ".join(largest.text.split())
     return next((block.title for block in blocks if block.kind == "heading"), "")
 
 
@@ -174,6 +181,7 @@ def _warnings(source: str, found: _Read, lines: Sequence[list[Line]]) -> Iterato
         )
     if len(lines) < found.pages:
         reason = (
-            f"only the first {len(lines)} of {found.pages} pages could be read in the time given"
+            f"only the first {len(lines)} of {found.pages} pages were read: the rest takes too "
+            "long or is too large; split the PDF"
         )
         yield Skipped(source, reason, taken=True)

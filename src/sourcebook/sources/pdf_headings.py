@@ -69,7 +69,7 @@ def _by_font(
     blocks: Sequence[Block], made: Sequence[Piece], numbered: Sequence[Heading], cuts: Sequence[int]
 ) -> list[Heading]:
     """Lines in a heading's font, beside the numbered ones."""
-    body = _body_size(made)
+    body = body_size(made)
     starts = [heading.start for heading in numbered]
     fonts: dict[tuple[float, bool], int] = {}
     candidates = []
@@ -95,7 +95,7 @@ def _by_font(
     ]
 
 
-def _body_size(made: Sequence[Piece]) -> float:
+def body_size(made: Sequence[Piece]) -> float:
     sizes: Counter[float] = Counter()
     for piece in made:
         if piece.kind != "table":

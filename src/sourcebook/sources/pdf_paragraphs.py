@@ -21,6 +21,7 @@ _BULLET = re.compile(r"[•▪◦‣●■\uf0b7]\s*")
 _ITEM = re.compile(r"[•▪◦‣●■\uf0b7–—]\s|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]\s|\d+(?:\.\d+)+\.?\s")
 _CLOSED = frozenset(".:;!?")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
+_LOOKED_AT = 30
 _BROKEN_WORD = re.compile(r"([^\W\d_]+)-$")
 _PAGE_AT_END = re.compile(r"(?:\.{3,}|…|(?:\. ){3,}).*\d$|^\d[\d.]*\s.*\s\d{1,4}$")
 
@@ -97,13 +98,13 @@ def _breaks(group: Sequence[Line], line: Line, pitch: float) -> bool:
     last = group[-1]
     if last.part != line.part:
         return not _goes_on_after_break(last, line)
-    if abs(last.size - line.size) > 0.6 or last.bold != line.bold:
+    if not _is_same_font(last, line) or not _is_same_font(group[0], line):
         return True
     if line.top - last.top > (pitch + 0.35) * max(line.size, 1.0):
         return True
     if _PAGE_AT_END.search(last.text) and _PAGE_AT_END.search(line.text):
         return True
-    widest = max(member.x1 for member in group)
+    widest = max(member.x1 for member in group[-_LOOKED_AT:])
     is_short = last.x1 < widest - 0.12 * (widest - last.x0) or last.x1 < line.x1 - 0.25 * (
         line.x1 - line.x0
     )
@@ -116,11 +117,16 @@ def _breaks(group: Sequence[Line], line: Line, pitch: float) -> bool:
     return is_closed and (is_short or (is_indented and not _ITEM.match(last.text)))
 
 
+def _is_same_font(a: Line, b: Line) -> bool:
+    """Nearly: code in a line of prose is a little smaller, but not under a numbered title."""
+    larger = 1.12 if a.text[0].islower() or not numbered(a.text) else 1.04
+    return max(a.size, b.size) <= larger * min(a.size, b.size) and a.bold == b.bold
+
+
 def _goes_on_after_break(last: Line, line: Line) -> bool:
     """Whether a sentence goes on in the next column or on the next page."""
-    same = abs(last.size - line.size) <= 0.6 and last.bold == line.bold
     is_open = last.text[-1] not in _CLOSED and last.text[-1] not in "”\"'’)"
-    return same and is_open and line.text[0].islower()
+    return _is_same_font(last, line) and is_open and line.text[0].islower()
 
 
 def _closed(lines: Sequence[Line], compounds: set[str]) -> list[Piece]:

@@ -23,6 +23,8 @@ import pypdfium2.raw as pdfium
 _MEMORY = 1 << 30
 _OUTPUT = 1 << 29
 _PAGES = 20_000
+_RUNS = 250_000
+"""The most of a document: some four thousand pages of prose."""
 _OUTLINE = 5_000
 _CHARACTERS = 1_000_000
 """The most of one page that is looked at."""
@@ -47,8 +49,13 @@ def main() -> None:
     count = pdfium.FPDF_GetPageCount(document)
     about = {tag: _utf16(pdfium.FPDF_GetMetaText, document, tag.encode()) for tag in _TAGS}
     _say({"pages": count, "about": about, "outline": list(_outline(document))})
+    runs = 0
     for index in range(min(count, _PAGES)):
-        _say(_page(document, index))
+        page = _page(document, index)
+        runs += len(page["runs"])
+        if runs > _RUNS:  # the caller says which pages are missing
+            break
+        _say(page)
 
 
 def _limit(seconds: int) -> None:
@@ -125,7 +132,7 @@ def _runs(text: Any, turn: _Turn) -> Iterator[list[Any]]:
                 yield [" ".join(words), *turn.box(left, bottom, right, top), *font]
             if is_new_line:
                 line_end = _line_end(characters, first)
-                font = _font(text, first, line_end - 1, turn)
+                font = _font(text, first, line_end - 1, _middle(characters, first, line_end), turn)
             words, left, bottom, top = [], box.left, box.bottom, box.top
             widest = 1 + _GAP * min(max(font[0], 4.0), top - bottom + 1)
         words.append(_HYPHEN.sub("-", found[0]).replace("\xad", ""))
@@ -153,12 +160,20 @@ def _line_end(characters: str, start: int) -> int:
     return start + max(1, len(characters[start:end].rstrip()))
 
 
-def _font(text: Any, first: int, last: int, turn: _Turn) -> tuple[float, int, int]:
+def _middle(characters: str, first: int, end: int) -> int:
+    """A visible character in the middle of a line: a bullet or a mark may have another font."""
+    middle = (first + end) // 2
+    while middle > first and characters[middle].isspace():
+        middle -= 1
+    return middle
+
+
+def _font(text: Any, first: int, last: int, middle: int, turn: _Turn) -> tuple[float, int, int]:
     """Size, whether the line is bold from its first to its last word, whether it stands across
     the others."""
     is_bold = _is_bold(text, first) and _is_bold(text, last)
     angle = pdfium.FPDFText_GetCharAngle(text, first)
-    size = round(pdfium.FPDFText_GetFontSize(text, first), 1)
+    size = round(pdfium.FPDFText_GetFontSize(text, middle), 1)
     return size, int(is_bold), int(turn.is_across(angle))
 
 

@@ -14,6 +14,8 @@ from sourcebook.sources.layout import Line, Run
 
 _FEWEST = 3
 _ALIGNED = 4.0
+_COLUMNS = 60
+"""Cells that others are compared with."""
 _MARKER = re.compile(r"[•▪◦‣·–—*-]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[a-zA-Z]|[ivxIVX]{1,5})[.)]?|§+|o")
 _CLOSE = 1.3
 _APART = 1.6
@@ -39,7 +41,7 @@ def _table_end(lines: Sequence[Line], start: int) -> int:
     that go on in one of them may stand between."""
     if len(cells(lines[start])) < 2:
         return start
-    columns = list(cells(lines[start]))
+    columns = cells(lines[start])[:_COLUMNS]
     end = at = start + 1
     while at < len(lines) and lines[at].part == lines[start].part:
         line, row = lines[at], cells(lines[at])
@@ -48,13 +50,15 @@ def _table_end(lines: Sequence[Line], start: int) -> int:
             break
         at += 1
         if len(row) > 1:
-            end, columns = at, columns + row[: 50 - len(columns)]
+            end, columns = at, columns + row[: _COLUMNS - len(columns)]
     return end
 
 
 def _fits(row: Sequence[Run], columns: Sequence[Run]) -> bool:
     """Whether the cells stand under cells before them: all but one, and at least one, or, of a
     single cell, that it goes on with a column that is not the first."""
+    if len(row) > _COLUMNS:
+        return False
     under = sum(any(_are_aligned(cell, column) for column in columns) for cell in row)
     if len(row) == 1:
         first = min(column.x0 for column in columns)
