@@ -1,4 +1,4 @@
-"""Conversations and elements through ingest: messages, episodes, links, context, and what changes."""
+"""Conversations, elements and pages through ingest: nodes, links, context, and what changes."""
 
 from __future__ import annotations
 

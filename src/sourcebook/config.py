@@ -5,6 +5,7 @@ Every key can also be given as SOURCEBOOK_SECTION__KEY. Secrets come only from t
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ from pydantic_settings import (
 )
 
 from sourcebook.errors import ConfigError
-from sourcebook.model import ChunkOptions, Scope
+from sourcebook.model import ChunkOptions, Metadata, Scope
 
 DEFAULT_STORE = "sqlite:///.sourcebook/sourcebook.db"
 CONFIG_FILE = "sourcebook.toml"
@@ -44,6 +45,21 @@ class Chunking(_Section):
         return ChunkOptions(**self.model_dump(exclude={"strategy"}))
 
 
+class DocumentRule(_Section):
+    """What holds for the documents whose source matches `path`, unless they say otherwise."""
+
+    path: str = Field(min_length=1)
+    document_type: str | None = None
+    is_binding: bool | None = None
+    effective_date: datetime.date | None = None
+    superseded_by: str | None = None
+    meta: dict[str, str | int | float | bool] = {}
+
+    def values(self) -> Metadata:
+        given = self.model_dump(mode="json", exclude={"path", "meta"}, exclude_none=True)
+        return {**self.meta, **given}
+
+
 class Search(_Section):
     depth: int = Field(100, ge=1, le=10_000, description="candidates of each search")
     rrf_k: int = Field(60, ge=1)
@@ -68,6 +84,7 @@ class Settings(BaseSettings):
     embedding: Embedding = Embedding()
     chunking: Chunking = Chunking()
     search: Search = Search()
+    documents: tuple[DocumentRule, ...] = ()
 
     @property
     def scope(self) -> Scope:

@@ -34,6 +34,7 @@ from sourcebook.model import (
 from sourcebook.ports import Embedder, Store
 from sourcebook.querying.search import Searches
 from sourcebook.retrieve import Answer, Options, search
+from sourcebook.sources.governing import Rules, governed
 
 HEAD = ReadContext()
 
@@ -127,9 +128,16 @@ class Engine:
             if isinstance(item, Skipped):
                 yield replace(item, path=self.source_of(Path(item.path)))
             else:
-                yield from sources.read(
-                    item, source=self.source_of(item), format=format, metadata=metadata
-                )
+                source = self.source_of(item)
+                for read in sources.read(item, source=source, format=format, metadata=metadata):
+                    if isinstance(read, Document):
+                        yield governed(read, self._rules, self.root)
+                    else:
+                        yield read
+
+    @cached_property
+    def _rules(self) -> Rules:
+        return [(rule.path, rule.values()) for rule in self.settings.documents]
 
     def source_of(self, path: Path) -> str:
         """The name of a file in the index: relative to the store's root where it lies below that,
@@ -188,7 +196,11 @@ class Engine:
 
     def links(self, node_id: str, read_context: ReadContext = HEAD) -> Sequence[Link]:
         node, _ = self.get(node_id, read_context=read_context)
-        return self.store.links(self.scope, node.id, self.resolve(read_context).revision)
+        found = self.store.links(self.scope, node.id, self.resolve(read_context).revision)
+        # Both ends of "supersedes" may say it.
+        return list(
+            {(x.source_id, x.target_id, x.type, str(x.metadata)): x for x in found}.values()
+        )
 
     # --- history -------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ Vectors are filled in behind the commit (see indexing).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
@@ -92,12 +92,15 @@ class Builder:
         return [root, *parents, *chunk_nodes(document, chunks, sections, parents, root)]
 
     def _conversation(self, document: Document, root: Node) -> list[Node]:
-        """Topic episodes are the sections; a message too long for one passage has parts."""
+        """Topic episodes are the sections; a message too long for one passage has parts. What is
+        not said by anybody, such as words before the first message, are chunks."""
         text, options = document.text, replace(self.options, overlap_tokens=0)
         long = long_messages(document, self.passages.count, options.max_tokens)
         sections = episodes(document, long, partial(self.chunker.chunk, text, options=options))
         parents = section_nodes(document, sections, root)
-        nodes = [root, *parents]
+        unsaid = [block for block in document.blocks if not block.turn]
+        chunks = self.chunker.chunk(text, unsaid, self.options) if unsaid else []
+        nodes = [root, *parents, *chunk_nodes(document, chunks, (), (), root)]
         for message in message_nodes(document, sections, parents, root):
             nodes.append(message)
             if block := long.get(message.start):
@@ -172,11 +175,11 @@ def _commit(
 ) -> Outcome:
     outcome = Outcome()
     with store.commit(scope, message=request.message, request_id=request.request_id) as writer:
-        seen: set[str] = set()
+        seen: dict[str, str] = {}
         for batch in _batches(_documents(request.documents, outcome, seen, progress)):
             changed = [d for d in batch if _changed(writer, d, builder, outcome)]
-            for tree in builder.build(changed):
-                _put(writer, tree, outcome)
+            for document, tree in zip(changed, builder.build(changed), strict=True):
+                _put(writer, document, tree, outcome)
         _prune(writer, request.prune, seen, outcome)
         outcome.revision = writer.revision
         writer.result = outcome.to_dict()
@@ -187,21 +190,33 @@ def _commit(
 def _documents(
     found: Iterable[Document | Skipped],
     outcome: Outcome,
-    seen: set[str],
+    seen: dict[str, str],
     progress: Progress | None,
 ) -> Iterator[Document]:
-    """The documents, each element once; the rest is noted in the outcome."""
+    """The documents, each element once; the rest is noted in the outcome. `seen` gets the source
+    of each element."""
+    again: dict[tuple[str, str], list[str]] = {}
     for item in found:
         if isinstance(item, Skipped):
             (outcome.warnings if item.taken else outcome.skipped).append(item)
-        elif item.element_id in seen:
-            reason = f"the id {item.element_id!r} stands twice in this ingest; the first was kept"
-            outcome.skipped.append(Skipped(item.source, reason))
+        elif first := seen.get(item.element_id):
+            again.setdefault((item.source, first), []).append(item.element_id)
         else:
-            seen.add(item.element_id)
+            seen[item.element_id] = item.source
             yield item
             if progress:
                 progress(item.source)
+    for (source, first), ids in again.items():
+        outcome.skipped.append(Skipped(source, _twice(ids, first)))
+
+
+def _twice(ids: Sequence[str], first: str) -> str:
+    if len(ids) == 1:
+        return f"the id {ids[0]!r} stands twice in this ingest; that of {first} was kept"
+    return (
+        f"{len(ids)} ids, such as {ids[0]!r}, stand twice in this ingest; those of {first} were "
+        "kept"
+    )
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -228,15 +243,19 @@ def _changed(writer: Writer, document: Document, builder: Builder, outcome: Outc
     return True
 
 
-def _put(writer: Writer, tree: Tree, outcome: Outcome) -> None:
+def _put(writer: Writer, document: Document, tree: Tree, outcome: Outcome) -> None:
     born = writer.put(tree)
+    pages = document.metadata.get("pages")
+    if document.format == "pdf" and isinstance(pages, int):
+        outcome.counts["page"] += pages
+    outcome.counts.update("relationship" for link in document.links if "id" in link.metadata)
     outcome.nodes += born["nodes"]
     outcome.passages += born["passages"]
     outcome.counts.update(node.kind for node in tree.nodes)
 
 
 def _prune(
-    writer: Writer, wanted: Callable[[str], bool] | None, seen: set[str], outcome: Outcome
+    writer: Writer, wanted: Callable[[str], bool] | None, seen: Container[str], outcome: Outcome
 ) -> None:
     """A document whose file or folder is there but could not be read now is not gone."""
     unread = tuple({skipped.path for skipped in outcome.skipped})

@@ -168,8 +168,8 @@ def _show(outcome: Outcome, out: Console) -> None:
 def _summary(outcome: Outcome) -> Text:
     if not (outcome.nodes or outcome.ended):
         return Text("nothing has changed" if outcome.unchanged else "nothing was taken in")
-    kinds = ("document", "section", "chunk", "conversation", "message", "element")
-    parts = [count(outcome.counts[kind], kind) for kind in kinds if outcome.counts[kind]]
+    counts = outcome.to_dict()["counts"]
+    parts = [count(number, kind) for kind, number in counts.items() if number]
     if outcome.passages:
         parts.append(count(outcome.passages, "new passage"))
     line = Text(f"revision {outcome.revision}", style="bold green")
