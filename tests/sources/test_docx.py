@@ -210,7 +210,7 @@ def test_a_long_paragraph_in_a_heading_style_is_parted() -> None:
 def test_tracked_changes_and_links() -> None:
     found = body(
         "<w:p><w:r><w:t>Keep </w:t></w:r><w:ins><w:r><w:t>this </w:t></w:r></w:ins>"
-        "<w:del><w:r><w:delText>not this</w:delText></w:r></w:del>"
+        "<w:del><w:r><w:tab/><w:delText>not this</w:delText></w:r></w:del>"
         "<w:moveFrom><w:r><w:t>nor this</w:t></w:r></w:moveFrom>"
         "<w:hyperlink><w:r><w:t>and that</w:t></w:r></w:hyperlink>"
         "<w:r><w:noBreakHyphen/></w:r></w:p>"

@@ -123,6 +123,8 @@ def test_technical_numbers_with_short_lines() -> None:
         "Notes\n\n1. Buy milk\n\n2. Buy eggs\n\n3. Call Anna\n",
         "1. We met on Monday. Rain.\n2. Anna came. She had a plan.\n3. We left. It rained.\n",
         f"{PROSE}as it is said in\nSection 4.2. The Owner shall also\nSection 4.3. Go\n{PROSE}",
+        "The board has laid it down in the\nSection 4.1 Fences\nof its book and then also in the"
+        "\nSection 4.2 Gates\nof that book, and so it is in the\nSection 4.3 Walls\nof it.",
         f"Article 5 is here.\n\n{PROSE}\n\n1.2 million people came.\n\n{PROSE}",
         "2019 Annual Report\n\n2020 Annual Report\n\n2021 Annual Report\n",
         "3.2 Old\n\n1.1 New\n\n0.9 First\n",

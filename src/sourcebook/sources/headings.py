@@ -19,6 +19,7 @@ from sourcebook.sources.numbering import (
     Numbered,
     is_title,
     numbered,
+    share_of_capitals,
 )
 from sourcebook.sources.sequence import in_sequence
 
@@ -81,12 +82,16 @@ def _lines(text: str, block: Block) -> list[Line]:
             continue
         start = found.start() + len(found[0]) - len(found[0].lstrip())
         before = lines[-1].text if lines else ""
-        opens = (
-            not before or before[-1] in _CLOSED or len(before) < 0.7 * widest or is_title(before)
-        )
+        opens = not before or _is_closed(before) or len(before) < 0.7 * widest
         lines.append(Line(start, start + len(words), words, opens))
         widest = max(widest, len(words))
     return lines
+
+
+def _is_closed(line: str) -> bool:
+    """Whether what a line says does not go on in the next one: a sentence's end, or a title."""
+    is_heading = is_title(line) and share_of_capitals(line) >= 0.6
+    return line[-1] in _CLOSED or is_heading or numbered(line) is not None
 
 
 def _named_in(tables: Sequence[Contents], body: Sequence[Line]) -> dict[int, Numbered]:

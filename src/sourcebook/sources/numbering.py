@@ -114,6 +114,8 @@ def is_title(words: str) -> bool:
         return False
     if words[-1] in ",;:" or len(words.split()) > 16 or re.search(r"[a-z]{2}[.?!]\s", words):
         return False
+    if words.rsplit(maxsplit=1)[-1] in _SMALL:  # a line that was broken in its middle
+        return False
     return words[-1] not in ".!?" or share_of_capitals(words) >= 0.6
 
 
