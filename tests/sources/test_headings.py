@@ -127,6 +127,11 @@ def test_technical_numbers_with_short_lines() -> None:
         "\nSection 4.2 Gates\nof that book, and so it is in the\nSection 4.3 Walls\nof it.",
         f"Article 5 is here.\n\n{PROSE}\n\n1.2 million people came.\n\n{PROSE}",
         "2019 Annual Report\n\n2020 Annual Report\n\n2021 Annual Report\n",
+        "1. Redistributions of source code must retain the above\nnotice.\n\n"
+        "2. Redistributions in binary form must reproduce the above\nnotice.\n\n"
+        f"3. Neither the name of the holder nor that of the\nauthor.\n\n{PROSE}\n\n{PROSE}",
+        "2.1 2.0+1.6.1 2001 PSF\n\n2.2 2.1.1 2002 PSF\n\n2.3 2.2 2003 PSF\n",
+        f"PARTY FOR INDIRECT\n\nPARTY B\n\nPART\n\nSECTIONS\n\n{PROSE}",
         "3.2 Old\n\n1.1 New\n\n0.9 First\n",
     ],
 )

@@ -40,6 +40,8 @@ class Line:
     text: str
     opens: bool
     """It may begin something: the line before is closed, short, or in another paragraph."""
+    is_first: bool
+    """Of its paragraph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def _lines(text: str, block: Block) -> list[Line]:
         start = found.start() + len(found[0]) - len(found[0].lstrip())
         before = lines[-1].text if lines else ""
         opens = not before or _is_closed(before) or len(before) < 0.7 * widest
-        lines.append(Line(start, start + len(words), words, opens))
+        lines.append(Line(start, start + len(words), words, opens, not before))
         widest = max(widest, len(words))
     return lines
 
@@ -137,7 +139,10 @@ def _marked(body: Sequence[Line], named: dict[int, Numbered]) -> dict[int, Numbe
     own = {
         at: found
         for at, line in enumerate(body)
-        if line.opens and at not in named and (found := numbered(line.text))
+        if line.opens
+        and at not in named
+        and (found := numbered(line.text))
+        and (found.run_in or not _goes_on(line, body[at + 1] if at + 1 < len(body) else None))
     }
     if named and not any(numbered(body[at].text) for at in named):
         # The text has lost its numbers: single ones that it has are of lists.
@@ -145,6 +150,14 @@ def _marked(body: Sequence[Line], named: dict[int, Numbered]) -> dict[int, Numbe
     spans = {at: body[at].end for at in own}
     accepted = in_sequence({**own, **named}, _gaps(body), frozenset(named), spans)
     return accepted if len(accepted) >= _FEWEST or named else {}
+
+
+def _goes_on(line: Line, following: Line | None) -> bool:
+    """Whether a line is the first of a wrapped paragraph, not a title."""
+    if following is None or following.is_first or line.text[-1] in _CLOSED:
+        return False
+    is_full = len(line.text) >= max(50, 0.75 * len(following.text))
+    return following.text[0].islower() or is_full
 
 
 def _is_deep(found: Numbered) -> bool:

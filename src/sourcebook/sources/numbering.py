@@ -28,7 +28,7 @@ _KINDS = {
 _WORDS = "|".join(form for word in _KINDS for form in {word, word.upper(), word.capitalize()})
 _DECIMAL = r"\d{1,5}(?:[.-]\d{1,5}){0,7}"
 _NUMBERED = re.compile(
-    rf"(?:(?P<word>{_WORDS})(?:\.|\b)?[ \t\u00a0]*"
+    rf"(?:(?P<word>{_WORDS})(?:(?<=§)|\.?[ \t\u00a0])[ \t\u00a0]*"
     rf"(?P<name>{_DECIMAL}|[IVXLC]{{1,8}}(?![A-Za-z])|[A-Z](?![A-Za-z]))"
     rf"|(?P<plain>{_DECIMAL}))"
     r"(?P<mark>\.(?=\s|$)|\)|:)?(?P<gap>[ \t\u00a0]*(?:[-–—:][ \t\u00a0]+)?)"
@@ -110,7 +110,7 @@ def is_title(words: str) -> bool:
     end is taken only where most words are capitals, as in `Owners' Use and Occupancy.`"""
     words = words.strip()
     bare = words.lstrip("\"“‘'([")
-    if not bare or len(words) > _TITLE or not (bare[0].isupper() or bare[0].isdigit()):
+    if not bare or len(words) > _TITLE or not bare[0].isupper():
         return False
     if words[-1] in ",;:" or len(words.split()) > 16 or re.search(r"[a-z]{2}[.?!]\s", words):
         return False
