@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from pathlib import Path
@@ -205,6 +206,18 @@ def test_the_real_declaration_has_every_number_of_its_table_of_contents(data_dir
     assert levels["5. ASSESSMENTS"] == 1
     assert levels["11.3 Damage or Destruction by Owner"] == 2
     assert titles[-2:] == ["EXHIBIT A Legal Description of Property", "EXHIBIT B Bylaws"]
+
+
+def test_the_golden_questions_name_sections_that_exist_once(data_dir: Path) -> None:
+    golden = Path(__file__).parents[2] / "evals/golden/ccr.jsonl"
+    rows = [json.loads(line) for line in golden.read_text().splitlines()]
+    text = (data_dir / "hoa/discovery_west/ccr_discovery_west.txt").read_text()
+    titles = [title for _, title in outline(text)]
+    assert len(rows) == len({row["id"] for row in rows}) == 10
+    for row in rows:
+        assert [titles.count(section) for section in row["must_include"]] == [1] * len(
+            row["must_include"]
+        )
 
 
 lines = st.lists(

@@ -305,6 +305,31 @@ def test_a_book_takes_some_seconds() -> None:
     assert found.blocks[-1].page == 100
 
 
+def stream(content: str, more: str = "") -> str:
+    return f"<<{more}/Length {len(content)}>>stream\n{content}\nendstream"
+
+
+def test_a_page_that_unfolds_without_end_is_refused_in_time() -> None:
+    """Each of 25 forms draws the next one four times."""
+    form = "/Type/XObject/Subtype/Form/BBox[0 0 600 800]/Resources<<{}>>"
+    objects = {
+        1: "<</Type/Catalog/Pages 2 0 R>>",
+        2: "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        3: "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R"
+        "/Resources<</XObject<</X 10 0 R>>>>>>",
+        4: stream("/X Do"),
+        5: "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        35: stream("BT /F 9 Tf 9 9 Td (hi) Tj ET", form.format("/Font<</F 5 0 R>>")),
+    }
+    for at in range(10, 35):
+        objects[at] = stream("/X Do " * 4, form.format(f"/XObject<</X {at + 1} 0 R>>"))
+    body = "".join(f"{number} 0 obj\n{text}\nendobj\n" for number, text in objects.items())
+    began = time.monotonic()
+    reason = refusal(f"%PDF-1.7\n{body}trailer<</Root 1 0 R>>\n%%EOF".encode())
+    assert "too long to read or is too large" in reason
+    assert time.monotonic() - began < 20
+
+
 def sample() -> bytes:
     def page(canvas: Canvas) -> None:
         canvas.bookmarkPage("a")

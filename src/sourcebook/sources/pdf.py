@@ -93,7 +93,8 @@ def _run(raw: Raw) -> _Read:
 
 def _call(source: IO[bytes], result: IO[bytes], seconds: int) -> None:
     """Runs the program; what it has said until it ends, or is ended, is in `result`."""
-    command = [sys.executable, "-I", str(_PROGRAM), str(seconds)]
+    # -P: modules beside the program, such as html.py, must not hide those of the library.
+    command = [sys.executable, "-P", str(_PROGRAM), str(seconds)]
     with subprocess.Popen(
         command, stdin=source, stdout=result, stderr=subprocess.DEVNULL, close_fds=True
     ) as process:
