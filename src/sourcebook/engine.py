@@ -32,6 +32,7 @@ from sourcebook.model import (
     Space,
 )
 from sourcebook.ports import Embedder, Store
+from sourcebook.quality import QUALITY_VERSION, score
 from sourcebook.querying.search import Searches
 from sourcebook.retrieve import Answer, Options, search
 from sourcebook.sources.governing import Rules, governed
@@ -108,6 +109,7 @@ class Engine:
         outcome = ingest(self.store, self.scope, self._builder, request, progress)
         if outcome.revision == 0:
             return outcome
+        indexing.rate(self.store, self.scope)
         space = self.store.register_space(self.scope, self._wanted_space)
         if wait:
             indexing.fill(self.store, self.embedder, self.scope, space, embedding_progress)
@@ -179,6 +181,13 @@ class Engine:
             at = f"version {version}" if version else f"read context {read_context.selector}"
             raise NotFound(f"there is no node {node_id!r} at {at}; `sourcebook list` shows the ids")
         return node, self.store.text(self.scope, node)
+
+    def quality(self, node: Node, text: str, *, evidence: bool = False) -> Json:
+        """What was stored of a node's quality, None if nothing; with evidence it is worked out."""
+        if evidence:
+            return score(text, kind=node.kind, title=node.title).to_dict(evidence=True)
+        found = self.store.quality(self.scope, QUALITY_VERSION, [node.version_id])
+        return found.get(node.version_id)
 
     def list(
         self,

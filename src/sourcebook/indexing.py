@@ -1,5 +1,8 @@
-"""USE CASE: fill the vectors that are missing. A passage without a vector is the work to do, so
-there is no queue to lose: stop it at any moment, start it again, and it goes on."""
+"""USE CASE: fill the vectors and the quality scores that are missing.
+
+A passage without a vector and a node without a score are the work to do, so there is no queue to
+lose: stop it at any moment, start it again, and it goes on.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,14 @@ from collections.abc import Callable
 
 from sourcebook.model import Scope, Space
 from sourcebook.ports import Embedder, Store
+from sourcebook.quality import QUALITY_VERSION, score
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is in all."""
 _CLAIM = 8192
 """Texts read at a time: finding them takes a look at every passage."""
+_RATED = 2000
+"""Nodes scored and stored at a time."""
 _BATCH = 256
 """Texts embedded and stored at a time: what a crash can cost."""
 
@@ -29,4 +35,18 @@ def fill(
             done += len(batch)
             if progress:
                 progress(done, max(done, total))
+    return done
+
+
+def rate(store: Store, scope: Scope) -> int:
+    """Score every node version that today's analyzer has not seen; returns how many there were."""
+    done = 0
+    while nodes := store.unscored(scope, QUALITY_VERSION, _RATED):
+        texts = ((node, store.text(scope, node)) for node in nodes)
+        scores = {
+            node.version_id: score(text, kind=node.kind, title=node.title).to_dict()
+            for node, text in texts
+        }
+        store.put_quality(scope, QUALITY_VERSION, scores)
+        done += len(nodes)
     return done

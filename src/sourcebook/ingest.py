@@ -27,8 +27,9 @@ from sourcebook.context.nodes import (
     section_nodes,
 )
 from sourcebook.context.passages import PassageMaker
+from sourcebook.context.references import references
 from sourcebook.errors import Conflict, InvalidInput
-from sourcebook.model import ChunkOptions, Document, Json, Node, Scope, Skipped, Tree
+from sourcebook.model import ChunkOptions, Document, Json, Link, Node, Scope, Skipped, Tree
 from sourcebook.ports import Store, Writer
 
 COUNTED = (
@@ -72,8 +73,10 @@ class Builder:
         root = document_node(document)
         if document.kind == "conversation":
             nodes, found = self._conversation(document, root), answers(document)
+        elif split:
+            nodes, found = self._document(document, root)
         else:
-            nodes, found = self._document(document, root) if split else [root], []
+            nodes, found = [root], []
         whole = len(nodes) == 1
         return Tree(
             document.element_id,
@@ -85,11 +88,12 @@ class Builder:
             tuple(self.passages.make(document, nodes, whole=whole)),
         )
 
-    def _document(self, document: Document, root: Node) -> list[Node]:
+    def _document(self, document: Document, root: Node) -> tuple[list[Node], list[Link]]:
         sections = outline(document.text, document.blocks)
         chunks = self.chunker.chunk(document.text, document.blocks, self.options)
         parents = section_nodes(document, sections, root)
-        return [root, *parents, *chunk_nodes(document, chunks, sections, parents, root)]
+        nodes = [root, *parents, *chunk_nodes(document, chunks, sections, parents, root)]
+        return nodes, references(document.text, sections, nodes)
 
     def _conversation(self, document: Document, root: Node) -> list[Node]:
         """Topic episodes are the sections; a message too long for one passage has parts. What is

@@ -346,6 +346,8 @@ class Hit:
     scores: Scores
     citation: Citation
     relevance: float | None = None
+    quality: Json = None
+    """What the analyzer says of it; None while it was not scored."""
     summary: bool = False
     """Whether the model saw a summary, the text being longer than it takes."""
 

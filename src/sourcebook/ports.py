@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sourcebook.model import (
     Baseline,
     Filter,
+    Json,
     Link,
     Match,
     Node,
@@ -191,5 +192,13 @@ class Store(Protocol):
     def put_vectors(
         self, scope: Scope, space: Space, hashes: Sequence[str], vectors: Vectors
     ) -> None: ...
+
+    # quality
+    def unscored(self, scope: Scope, analyzer: str, limit: int) -> list[Node]:
+        """Node versions that this analyzer has not scored yet, oldest first."""
+        ...
+
+    def put_quality(self, scope: Scope, analyzer: str, scores: Mapping[str, Json]) -> None: ...
+    def quality(self, scope: Scope, analyzer: str, versions: Sequence[str]) -> dict[str, Json]: ...
 
     def close(self) -> None: ...

@@ -23,6 +23,7 @@ from sourcebook.model import (
     Resolved,
 )
 from sourcebook.ports import Within
+from sourcebook.quality import QUALITY_VERSION
 from sourcebook.querying.cite import cite
 from sourcebook.querying.fuse import combine, explain, fuse
 from sourcebook.querying.group import group
@@ -107,7 +108,9 @@ def search(searches: Searches, text: str, options: Options) -> Answer:
     chosen = explain(lists, grouped)
     rows = [candidate.passage for candidate in chosen]
     stored = searches.store.passages(searches.scope, context.revision, rows)
-    hits = cite(searches.scope.repository, options.resolution, chosen, stored)
+    versions = [passage.node.version_id for passage in stored]
+    quality = searches.store.quality(searches.scope, QUALITY_VERSION, versions)
+    hits = cite(searches.scope.repository, options.resolution, chosen, stored, quality)
     timings = found.timings_ms | {"total": round((time.perf_counter() - started) * 1e3, 3)}
     return Answer(
         status="ok" if hits else "no_results",
@@ -144,7 +147,7 @@ def hit_to_dict(hit: Hit) -> dict[str, Json]:
         "relevance": hit.relevance,
         "scores": asdict(hit.scores),
         "adjustments": [],
-        "quality": None,
+        "quality": hit.quality,
         "metadata": dict(node.metadata),
         "citation": asdict(hit.citation),
     }

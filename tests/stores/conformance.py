@@ -577,6 +577,22 @@ class StoreConformance:
             store.put_vectors(OTHER, SPACE, ["h1", "h2"], good)
         store.put_vectors(SCOPE, SPACE, [], np.empty((0, 4), np.float32))
 
+    # --- quality -------------------------------------------------------------------------------
+
+    def test_what_is_not_scored_is_the_work_to_do(self, store: Store) -> None:
+        put(store, tree("a", ["one", "two"]))
+        put(store, tree("a", ["one", "three"]))
+        todo = store.unscored(SCOPE, "1", 100)
+        versions = [node.version_id for node in todo]
+        assert len(set(versions)) == len(versions) >= 5  # old versions too, each once
+        assert store.unscored(SCOPE, "1", 2) == todo[:2]
+        store.put_quality(SCOPE, "1", {versions[0]: {"overall": 0.5}})
+        assert store.unscored(SCOPE, "1", 100) == todo[1:]
+        assert store.quality(SCOPE, "1", versions) == {versions[0]: {"overall": 0.5}}
+        assert store.quality(SCOPE, "2", versions) == {}
+        assert store.quality(OTHER, "1", versions) == {}
+        assert store.unscored(SCOPE, "2", 100) == todo
+
     # --- search is there -----------------------------------------------------------------------
 
     def test_search_sees_the_revision_it_is_asked_for(self, store: Store) -> None:

@@ -18,7 +18,7 @@ from functools import partial
 from sourcebook.context.fit import Count, clip, clip_end, summarize
 from sourcebook.model import CHUNK, DOCUMENT, SECTION, Document, Json, Node, Passage
 
-CONTEXT_VERSION = "2"
+CONTEXT_VERSION = "3"
 CONTEXT_TOKENS = 60
 """Room that is kept for the context before a passage."""
 _LONGEST = 200
@@ -107,7 +107,7 @@ class PassageMaker:
 
 def _heading(document: Document, node: Node) -> str:
     """What the title does not say: the heading path, type and date, or the relationships."""
-    path = node.section_path
+    path = () if "speaker" in node.metadata else node.section_path  # an episode has no words
     if path[:1] == (document.title,):
         path = path[1:]
     kind, date = node.metadata.get("document_type"), node.metadata.get("date")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sourcebook.hashing import text_hash
-from sourcebook.model import Candidate, Citation, Hit
+from sourcebook.model import Candidate, Citation, Hit, Json
 from sourcebook.ports import StoredPassage
 
 
@@ -14,6 +14,7 @@ def cite(
     resolution: int,
     candidates: Sequence[Candidate],
     stored: Sequence[StoredPassage],
+    quality: Mapping[str, Json],
 ) -> list[Hit]:
     """A hit for each candidate, in their order; `resolution` is the one that was searched."""
     by_row = {passage.row: passage for passage in stored}
@@ -38,6 +39,7 @@ def cite(
                 context=found.passage.context,
                 scores=candidate.scores,
                 citation=citation,
+                quality=quality.get(node.version_id),
                 summary=found.passage.summary,
             )
         )

@@ -28,6 +28,8 @@ from sourcebook.ports import Embedder, Store, Vectors, Within
 
 COARSE = 10
 """How many documents, and how many sections, staged search looks into."""
+_SECTIONS = 1000
+"""Enough to see which documents have sections."""
 
 _threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="sourcebook-search")
 
@@ -125,12 +127,15 @@ class Searches:
         return self.store.coverage(self.scope, space, sections).passages > 0
 
     def _staged(self, space: Space, vector: Vectors, depth: int, within: Within) -> list[Match]:
-        coarse = [
-            match.node_id
-            for resolution in (DOCUMENT, SECTION)
-            for match in self.store.dense_search(
-                self.scope, space, vector, COARSE, replace(within, resolution=resolution)
-            )
-        ]
-        fine = replace(within, resolution=CHUNK, parents=frozenset(coarse))
-        return self.store.dense_search(self.scope, space, vector, depth, fine)
+        """Chunks of the nearest sections, and of the nearest documents that have no sections."""
+
+        def nearest(resolution: int, k: int, parents: frozenset[str] | None) -> list[Match]:
+            inside = replace(within, resolution=resolution, parents=parents)
+            return self.store.dense_search(self.scope, space, vector, k, inside)
+
+        documents = {match.element_id: match.node_id for match in nearest(DOCUMENT, COARSE, None)}
+        inner = nearest(SECTION, _SECTIONS, frozenset(documents.values()))
+        coarse = {match.node_id for match in (*nearest(SECTION, COARSE, None), *inner[:COARSE])}
+        divided = {match.element_id for match in inner}
+        coarse |= {node for element, node in documents.items() if element not in divided}
+        return nearest(CHUNK, depth, frozenset(coarse))

@@ -18,6 +18,7 @@ from sourcebook.errors import NotFound
 from sourcebook.model import (
     Baseline,
     Filter,
+    Json,
     Link,
     Match,
     Node,
@@ -257,6 +258,27 @@ class SqliteStore:
         with self._connections.transaction() as db:
             row = spaces.require_space(db, repository_of(db, scope) or _UNKNOWN, space)
             spaces.put(db, row, hashes, vectors)
+
+    # --- quality -------------------------------------------------------------------------------
+
+    def unscored(self, scope: Scope, analyzer: str, limit: int) -> list[Node]:
+        """Node versions that this analyzer has not scored yet, oldest first."""
+        return [
+            to_node(row) for row in self._all("unscored", scope, analyzer=analyzer, limit=limit)
+        ]
+
+    def put_quality(self, scope: Scope, analyzer: str, scores: Mapping[str, Json]) -> None:
+        """By version id."""
+        with self._connections.transaction() as db:
+            repository = repository_of(db, scope) or _UNKNOWN
+            rows = [(repository, version, analyzer, to_json(q)) for version, q in scores.items()]
+            db.executemany(QUERIES["add_quality"], rows)
+
+    def quality(self, scope: Scope, analyzer: str, versions: Sequence[str]) -> dict[str, Json]:
+        """Of those versions that were scored."""
+        wanted = json.dumps(list(versions))
+        found = self._all("quality", scope, analyzer=analyzer, versions=wanted)
+        return {version: json.loads(scores) for version, scores in found}
 
     def _space_row(self, db: sqlite3.Connection, repository: int, space: Space) -> int | None:
         """Remembered once it is there: what a space holds never changes."""

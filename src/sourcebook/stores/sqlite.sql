@@ -321,3 +321,23 @@ SELECT coalesce(max(id), 0) + 1 FROM term WHERE repository = :repository
 
 -- name: add_term
 INSERT INTO term (repository, text, id) VALUES (?, ?, ?)
+
+
+-- === quality =====================================================================================
+
+-- name: unscored
+-- Node versions that this analyzer has not scored, oldest first.
+SELECT {node_columns n} FROM node n
+WHERE n.repository = :repository
+  AND NOT EXISTS (
+    SELECT 1 FROM quality q
+    WHERE q.repository = :repository AND q.version_id = n.version_id AND q.analyzer = :analyzer)
+GROUP BY n.version_id ORDER BY min(n.row) LIMIT :limit
+
+-- name: add_quality
+INSERT OR REPLACE INTO quality (repository, version_id, analyzer, scores) VALUES (?, ?, ?, ?)
+
+-- name: quality
+SELECT q.version_id, q.scores FROM json_each(:versions) v
+CROSS JOIN quality q
+  ON q.repository = :repository AND q.version_id = v.value AND q.analyzer = :analyzer

@@ -43,6 +43,9 @@ def get(
     version: Annotated[
         str | None, typer.Option(metavar="V", help="This version of the node, however old.")
     ] = None,
+    evidence: Annotated[
+        bool, typer.Option("--quality", help="Show what its quality was judged by.")
+    ] = False,
     read: Read = "head",
     as_json: Json = False,
 ) -> Reply:
@@ -50,11 +53,12 @@ def get(
     at = read_context(read)
     with chosen(ctx).open() as engine:
         node, text = engine.get(node_id, version=version, read_context=at)
+        quality = engine.quality(node, text, evidence=evidence)
         context = engine.resolve(at)
         data = node_document(node, engine.scope.repository)
         data |= {"text": text, "citation": _citation(node, text, engine.scope.repository)}
-    data["read_context"] = asdict(context)
-    return Reply(data, partial(_show_node, node, text, context), as_json)
+    data |= {"quality": quality, "read_context": asdict(context)}
+    return Reply(data, partial(_show_node, node, text, quality, context), as_json)
 
 
 def list_nodes(
@@ -136,7 +140,7 @@ def _citation(node: Node, text: str, repository: str) -> dict[str, Any]:
 # --- for people ----------------------------------------------------------------------------------
 
 
-def _show_node(node: Node, text: str, context: Resolved, out: Console) -> None:
+def _show_node(node: Node, text: str, quality: Any, context: Resolved, out: Console) -> None:
     read_context_line(out, context)
     out.print(Text(one_line(node.title) or node.id, style="bold"))
     rows = [
@@ -147,10 +151,26 @@ def _show_node(node: Node, text: str, context: Resolved, out: Console) -> None:
         ("section", " › ".join(node.section_path)),
         ("parent", node.parent_id or ""),
         ("metadata", metadata_line(node.metadata)),
+        ("quality", _quality(quality)),
+        *(("evidence", _evidence(item)) for item in (quality or {}).get("evidence", ())),
     ]
     fields(out, [(name, value) for name, value in rows if value])
     out.print()
     out.print(Text(safe(text)), soft_wrap=True)
+
+
+def _quality(quality: Any) -> str:
+    if quality is None:
+        return "not scored yet"
+    stub = f", a stub: {quality['stub_type']}" if quality["stub_type"] else ""
+    return (
+        f"{quality['overall']:.2f} (authenticity {quality['authenticity']:.2f}, "
+        f"necessity {quality['necessity']:.2f}{stub})"
+    )
+
+
+def _evidence(item: Any) -> str:
+    return f"{item['signal']} {item['weight']:+.2f} “{one_line(item['words'])}”"
 
 
 def _show_list(
