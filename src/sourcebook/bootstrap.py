@@ -9,12 +9,13 @@ from typing import Any, Self
 from sourcebook.chunking.fixed import FixedChunker
 from sourcebook.chunking.semantic import SemanticChunker
 from sourcebook.chunking.strategy import ChunkingStrategy
-from sourcebook.config import Settings, load
+from sourcebook.config import Settings, generator_key, load
 from sourcebook.engine import Engine
 from sourcebook.errors import InvalidInput
 from sourcebook.models.install import locate
 from sourcebook.models.local import LocalEmbedder
 from sourcebook.models.static import StaticModel
+from sourcebook.ports import Generator
 from sourcebook.stores.sqlite import SqliteStore
 
 BOUNDARY_MODEL = "potion-base-8M"
@@ -32,10 +33,11 @@ class Sourcebook(Engine):
         """`given` are settings: tenant, repository, …; the rest comes from the configuration."""
         settings = load(config, store=store, **given)
         embedder = LocalEmbedder(settings.embedding.model)
+        generator = _generator(settings)
         opened = _store(settings)
         folder = opened.path.resolve().parent
         root = folder.parent if folder.name == HOME else folder
-        return cls(settings, opened, embedder, _chunker(settings, embedder), root)
+        return cls(settings, opened, embedder, _chunker(settings, embedder), root, generator)
 
 
 def _store(settings: Settings) -> SqliteStore:
@@ -45,6 +47,19 @@ def _store(settings: Settings) -> SqliteStore:
             f"the store {settings.store!r} is not known; use sqlite:///path/file.db", field="store"
         )
     return SqliteStore.open(settings.store, busy_timeout=settings.busy_timeout_s)
+
+
+def _generator(settings: Settings) -> Generator | None:
+    """Imported only where one is configured: most programs need no HTTP client."""
+    ours = settings.generator
+    if not ours.base_url:
+        return None
+    from sourcebook.models.chat import ChatModel
+    from sourcebook.models.http import Limits
+
+    key = generator_key(ours.base_url)
+    patient = Limits(total_s=ours.timeout_s * 4)
+    return ChatModel(ours.base_url, ours.model, key, timeout_s=ours.timeout_s, limits=patient)
 
 
 def _chunker(settings: Settings, embedder: LocalEmbedder) -> Callable[[], ChunkingStrategy]:

@@ -6,10 +6,12 @@ Every key can also be given as SOURCEBOOK_SECTION__KEY. Secrets come only from t
 from __future__ import annotations
 
 import datetime
+import os
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -43,6 +45,24 @@ class Chunking(_Section):
 
     def options(self) -> ChunkOptions:
         return ChunkOptions(**self.model_dump(exclude={"strategy"}))
+
+
+class Generator(_Section):
+    """A language model behind an OpenAI-compatible chat service; without an address there is none.
+    Its key is in the environment alone: see `generator_key`."""
+
+    base_url: str | None = Field(None, description="such as http://127.0.0.1:11434/v1")
+    model: str = ""
+    timeout_s: float = Field(15.0, gt=0, le=600)
+    contexts: bool = Field(False, description="at ingest, a sentence that situates each chunk")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Generator:
+        if self.base_url and not self.model:
+            raise ValueError("generator.base_url needs generator.model")
+        if self.contexts and not self.base_url:
+            raise ValueError("generator.contexts needs generator.base_url and generator.model")
+        return self
 
 
 class DocumentRule(_Section):
@@ -84,6 +104,7 @@ class Settings(BaseSettings):
     embedding: Embedding = Embedding()
     chunking: Chunking = Chunking()
     search: Search = Search()
+    generator: Generator = Generator()
     documents: tuple[DocumentRule, ...] = ()
 
     @property
@@ -115,6 +136,20 @@ def load(file: str | Path | None = None, **given: Any) -> Settings:
         raise ConfigError(_sentence(error, path)) from error
     except ValueError as error:  # not TOML, or an environment value that is not JSON
         raise ConfigError(f"the configuration cannot be read ({path}): {error}") from error
+
+
+def generator_key(base_url: str) -> str | None:
+    """The key that was given for this service; else OpenAI's, which does not go over a network
+    in plain text."""
+    given = os.environ.get("SOURCEBOOK_GENERATOR_API_KEY")
+    if given:
+        return given
+    try:
+        url = urlsplit(base_url)
+    except ValueError:  # no address: whoever uses it says so
+        return None
+    safe = url.scheme == "https" or url.hostname in ("localhost", "127.0.0.1", "::1")
+    return os.environ.get("OPENAI_API_KEY") if safe else None
 
 
 def _sentence(error: ValidationError, path: Path) -> str:

@@ -12,6 +12,7 @@ from sourcebook import history, indexing, sources
 from sourcebook.analysis import ANALYZER_VERSION
 from sourcebook.chunking.strategy import ChunkingStrategy
 from sourcebook.config import Settings
+from sourcebook.context.generated import Asking, Contexts
 from sourcebook.context.passages import CONTEXT_VERSION, PassageMaker
 from sourcebook.errors import InvalidInput, NotFound, SpaceMismatch
 from sourcebook.hashing import digest
@@ -31,7 +32,7 @@ from sourcebook.model import (
     Skipped,
     Space,
 )
-from sourcebook.ports import Embedder, Store
+from sourcebook.ports import Embedder, Generator, Store
 from sourcebook.quality import QUALITY_VERSION, score
 from sourcebook.querying.search import Searches
 from sourcebook.retrieve import Answer, Options, search
@@ -48,6 +49,7 @@ class Engine:
         embedder: Embedder,
         chunker: Callable[[], ChunkingStrategy],
         root: Path,
+        generator: Generator | None = None,
     ) -> None:
         """Files below `root` are named relative to it."""
         self.root = root.resolve()
@@ -55,6 +57,7 @@ class Engine:
         self.scope = settings.scope
         self.store = store
         self.embedder = embedder
+        self.generator = generator
         self._make_chunker = chunker
 
     def __enter__(self) -> Self:
@@ -69,7 +72,8 @@ class Engine:
     def in_repository(self, name: str) -> Engine:
         """The same store and models, another repository."""
         settings = self.settings.model_copy(update={"repository": name})
-        return Engine(settings, self.store, self.embedder, lambda: self._chunker, self.root)
+        made = (settings, self.store, self.embedder, lambda: self._chunker)
+        return Engine(*made, self.root, self.generator)
 
     # --- taking in -----------------------------------------------------------------------------
 
@@ -84,6 +88,7 @@ class Engine:
         wait: bool = True,
         progress: Progress | None = None,
         embedding_progress: indexing.Progress | None = None,
+        context_progress: Asking | None = None,
     ) -> Outcome:
         """Files and folders become one revision; unchanged files change nothing."""
         if not paths:
@@ -96,7 +101,7 @@ class Engine:
 
         documents = self._read(found, format, metadata or {})
         request = Request(documents, message, request_id, below if prune else None)
-        return self.take_in(request, wait, progress, embedding_progress)
+        return self.take_in(request, wait, progress, embedding_progress, context_progress)
 
     def take_in(
         self,
@@ -104,9 +109,11 @@ class Engine:
         wait: bool = True,
         progress: Progress | None = None,
         embedding_progress: indexing.Progress | None = None,
+        context_progress: Asking | None = None,
     ) -> Outcome:
         """Commit parsed documents; with `wait`, embed what has no vector yet."""
-        outcome = ingest(self.store, self.scope, self._builder, request, progress)
+        made = (self.store, self.scope, self._builder)
+        outcome = ingest(*made, request, progress, context_progress)
         if outcome.revision == 0:
             return outcome
         indexing.rate(self.store, self.scope)
@@ -304,4 +311,13 @@ class Engine:
             ANALYZER_VERSION,
             self.embedder.model,
         )
-        return Builder(self._chunker, passages, options, digest(*made_by)[:16])
+        contexts = self._contexts
+        recipe = digest(*made_by, *([contexts.name] if contexts else []))[:16]
+        return Builder(self._chunker, passages, options, recipe, contexts)
+
+    @property
+    def _contexts(self) -> Contexts | None:
+        embedder = self.embedder
+        if not (self.generator and self.settings.generator.contexts):
+            return None
+        return Contexts(self.store, self.scope, self.generator, embedder.count, embedder.max_tokens)

@@ -15,6 +15,7 @@ from functools import partial
 from sourcebook.chunking.outline import outline
 from sourcebook.chunking.strategy import ChunkingStrategy
 from sourcebook.context.conversation import episodes, long_messages
+from sourcebook.context.generated import GAPS, Asking, Contexts
 from sourcebook.context.nodes import (
     answers,
     chunk_nodes,
@@ -28,6 +29,7 @@ from sourcebook.context.nodes import (
 )
 from sourcebook.context.passages import PassageMaker
 from sourcebook.context.references import references
+from sourcebook.context.spool import Spool
 from sourcebook.errors import Conflict, InvalidInput
 from sourcebook.model import ChunkOptions, Document, Json, Link, Node, Scope, Skipped, Tree
 from sourcebook.ports import Store, Writer
@@ -57,6 +59,7 @@ class Builder:
     passages: PassageMaker
     options: ChunkOptions
     recipe: str
+    contexts: Contexts | None = None
 
     def build(self, documents: Sequence[Document]) -> list[Tree]:
         """The tokens of all the documents are counted in one go."""
@@ -77,15 +80,17 @@ class Builder:
             nodes, found = self._document(document, root)
         else:
             nodes, found = [root], []
-        whole = len(nodes) == 1
+        passages, gaps = self.passages.make(document, nodes, whole=len(nodes) == 1), 0
+        if self.contexts:
+            passages, gaps = self.contexts.apply(document, nodes, passages)
         return Tree(
             document.element_id,
             document.source,
             document.text,
-            self.recipe_of(document),
+            self.recipe_of(document) + (GAPS if gaps else ""),
             tuple(nodes),
             (*links(nodes), *found, *document.links),
-            tuple(self.passages.make(document, nodes, whole=whole)),
+            tuple(passages),
         )
 
     def _document(self, document: Document, root: Node) -> tuple[list[Node], list[Link]]:
@@ -154,7 +159,12 @@ class Outcome:
 
 
 def ingest(
-    store: Store, scope: Scope, builder: Builder, request: Request, progress: Progress | None = None
+    store: Store,
+    scope: Scope,
+    builder: Builder,
+    request: Request,
+    progress: Progress | None = None,
+    asking: Asking | None = None,
 ) -> Outcome:
     """One revision, or none if nothing changed. A request id that was seen answers as before."""
     if request.request_id == "":
@@ -162,7 +172,14 @@ def ingest(
     if earlier := _earlier(store, scope, request.request_id):
         return earlier
     try:
-        return _commit(store, scope, builder, request, progress)
+        if builder.contexts is None:
+            return _commit(store, scope, builder, request, progress)
+        with Spool[Document | Skipped]() as spool:
+            for item in _asked(store, scope, builder, request.documents, asking):
+                spool.add(item)
+                if progress and isinstance(item, Document):
+                    progress(item.source)
+            return _commit(store, scope, builder, replace(request, documents=spool), None)
     except Conflict:  # another writer carried out the same request while this one waited
         if earlier := _earlier(store, scope, request.request_id):
             return earlier
@@ -172,6 +189,37 @@ def ingest(
 def _earlier(store: Store, scope: Scope, request_id: str | None) -> Outcome | None:
     found = store.request(scope, request_id) if request_id is not None else None
     return None if found is None else Outcome.from_dict(dict(found))
+
+
+def _asked(
+    store: Store,
+    scope: Scope,
+    builder: Builder,
+    found: Iterable[Document | Skipped],
+    asking: Asking | None,
+) -> Iterator[Document | Skipped]:
+    """The same, each document when its generated contexts are in the store; a warning where some
+    are missing. This may take long, so it comes before the commit that keeps other writers out."""
+    assert builder.contexts is not None
+    others: list[Skipped] = []
+    for batch in _batches(_documents_of(found, others)):
+        with store.commit(scope) as writer:  # changes nothing, so makes no revision
+            changed = [d for d in batch if writer.current(d.element_id) != _state(d, builder)]
+        trees = dict(zip(map(id, changed), builder.build(changed), strict=True))
+        for document in batch:
+            tree = trees.get(id(document))
+            warning = builder.contexts.fill(document, tree.nodes, asking) if tree else None
+            yield from [warning] if warning else []
+            yield document
+    yield from others
+
+
+def _documents_of(found: Iterable[Document | Skipped], others: list[Skipped]) -> Iterator[Document]:
+    for item in found:
+        if isinstance(item, Skipped):
+            others.append(item)
+        else:
+            yield item
 
 
 def _commit(
@@ -238,7 +286,7 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 def _changed(writer: Writer, document: Document, builder: Builder, outcome: Outcome) -> bool:
     live = writer.current(document.element_id)
-    if live == (content_hash(document), builder.recipe_of(document), document.source):
+    if live == _state(document, builder):
         outcome.unchanged += 1
         return False
     if live and live[2] != document.source:
@@ -247,8 +295,15 @@ def _changed(writer: Writer, document: Document, builder: Builder, outcome: Outc
     return True
 
 
+def _state(document: Document, builder: Builder) -> tuple[str, str, str]:
+    return content_hash(document), builder.recipe_of(document), document.source
+
+
 def _put(writer: Writer, document: Document, tree: Tree, outcome: Outcome) -> None:
     born = writer.put(tree)
+    if not any(born.values()):  # its contexts are still missing
+        outcome.unchanged += 1
+        return
     pages = document.metadata.get("pages")
     if document.format == "pdf" and isinstance(pages, int):
         outcome.counts["page"] += pages

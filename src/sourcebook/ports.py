@@ -56,6 +56,24 @@ class Embedder(Protocol):
         ...
 
 
+class Generator(Protocol):
+    """A language model: a prompt in, an answer out, or ModelUnavailable."""
+
+    model: str
+
+    def generate(
+        self, system: str, user: str, *, schema: dict[str, Json] | None = None, max_tokens: int
+    ) -> str:
+        """Empty where the model refuses to answer. With a schema the answer is JSON."""
+        ...
+
+    def generate_json(
+        self, system: str, user: str, *, schema: dict[str, Json], max_tokens: int
+    ) -> Json:
+        """Parsed; whether it follows the schema is for the caller to check."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Within:
     """Where a search looks: a revision, a resolution, filters, and optionally only inside some
@@ -192,6 +210,15 @@ class Store(Protocol):
     def put_vectors(
         self, scope: Scope, space: Space, hashes: Sequence[str], vectors: Vectors
     ) -> None: ...
+
+    # what a language model answered
+    def generated(self, scope: Scope, keys: Sequence[str]) -> dict[str, str]:
+        """The answers that were kept under these keys."""
+        ...
+
+    def keep_generated(self, scope: Scope, answers: Mapping[str, str]) -> None:
+        """In a short transaction of its own. The first answer of a key stays."""
+        ...
 
     # quality
     def unscored(self, scope: Scope, analyzer: str, limit: int) -> list[Node]:

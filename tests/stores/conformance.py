@@ -577,6 +577,23 @@ class StoreConformance:
             store.put_vectors(OTHER, SPACE, ["h1", "h2"], good)
         store.put_vectors(SCOPE, SPACE, [], np.empty((0, 4), np.float32))
 
+    # --- what a language model answered --------------------------------------------------------
+
+    def test_answers_are_kept_by_key_and_the_first_one_stays(self, store: Store) -> None:
+        assert store.generated(SCOPE, ["a"]) == {}
+        store.keep_generated(SCOPE, {"a": "one", "b": ""})
+        store.keep_generated(SCOPE, {"a": "two", "c": 'naïve "🙂"'})
+        store.keep_generated(SCOPE, {})
+        assert store.generated(SCOPE, ["a", "b", "c", "d", "a"]) == {
+            "a": "one", "b": "", "c": 'naïve "🙂"',
+        }  # fmt: skip
+        assert store.generated(SCOPE, []) == {}
+        assert store.generated(OTHER, ["a", "b", "c"]) == {}
+        assert head(store) == 0
+        many = {f"k{n}": str(n) for n in range(5000)}
+        store.keep_generated(OTHER, many)
+        assert store.generated(OTHER, list(many)) == many
+
     # --- quality -------------------------------------------------------------------------------
 
     def test_what_is_not_scored_is_the_work_to_do(self, store: Store) -> None:

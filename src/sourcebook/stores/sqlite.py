@@ -259,6 +259,19 @@ class SqliteStore:
             row = spaces.require_space(db, repository_of(db, scope) or _UNKNOWN, space)
             spaces.put(db, row, hashes, vectors)
 
+    # --- what a language model answered --------------------------------------------------------
+
+    def generated(self, scope: Scope, keys: Sequence[str]) -> dict[str, str]:
+        """The answers that were kept under these keys."""
+        return dict(self._all("generated", scope, keys=json.dumps(list(keys))))
+
+    def keep_generated(self, scope: Scope, answers: Mapping[str, str]) -> None:
+        """The first answer of a key stays."""
+        with self._connections.transaction() as db:
+            repository = repository_of(db, scope, make=True)
+            rows = [(repository, key, text) for key, text in answers.items()]
+            db.executemany(QUERIES["keep_generated"], rows)
+
     # --- quality -------------------------------------------------------------------------------
 
     def unscored(self, scope: Scope, analyzer: str, limit: int) -> list[Node]:

@@ -249,6 +249,18 @@ INSERT OR IGNORE INTO vector (space, text_hash, data) VALUES (?, ?, ?)
 UPDATE space SET vectors = vectors + :added WHERE row = :space
 
 
+-- === what a language model answered ==============================================================
+
+-- name: generated
+-- The answers of a JSON list of keys, as far as they are there.
+SELECT g.key, g.text FROM json_each(:keys) wanted
+CROSS JOIN generated g ON g.repository = :repository AND g.key = wanted.value
+
+-- name: keep_generated
+-- The first answer stays: passages are made from it.
+INSERT OR IGNORE INTO generated (repository, key, text) VALUES (?, ?, ?)
+
+
 -- === the commit ==================================================================================
 
 -- name: current
