@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -104,6 +104,16 @@ class Pending:
     text: str
 
 
+class Evidence(NamedTuple):
+    """What dense and full-text search say of one passage, on scales that do not depend on what
+    else was found."""
+
+    cosine: float | None
+    """None where the passage has no vector."""
+    lexical: float
+    """BM25 as a share of the most that the question's terms could give, 0 to 1."""
+
+
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """How much of what a search may see has a vector."""
@@ -194,6 +204,18 @@ class Store(Protocol):
         self, scope: Scope, query: PreparedQuery, k: int, within: Within
     ) -> list[Match]: ...
     def passages(self, scope: Scope, revision: int, rows: Sequence[int]) -> list[StoredPassage]: ...
+    def evidence(
+        self,
+        scope: Scope,
+        space: Space | None,
+        vector: Vectors | None,
+        query: PreparedQuery,
+        passages: Sequence[int],
+        within: Within,
+    ) -> list[Evidence]:
+        """What both searches say of these passages, whether they found them or not."""
+        ...
+
     def coverage(self, scope: Scope, space: Space, within: Within) -> Coverage: ...
 
     # vectors

@@ -67,9 +67,21 @@ class Postings:
             found = self.find(term)
             frequency = found.stop - found.start
             if frequency:
-                weight = np.log1p((self.size - frequency + 0.5) / (frequency + 0.5))
-                scores[self.rows[found]] += self.impacts[found] * np.float32(weight)
+                scores[self.rows[found]] += self.impacts[found] * np.float32(
+                    self._weight(frequency)
+                )
         return scores
+
+    def ideal(self, terms: Sequence[int | None]) -> float:
+        """What no score for these terms can exceed; None is a term that no passage holds."""
+        total = 0.0
+        for term in terms:
+            found = slice(0, 0) if term is None else self.find(term)
+            total += (K1 + 1) * self._weight(found.stop - found.start)
+        return total
+
+    def _weight(self, frequency: int) -> float:
+        return float(np.log1p((self.size - frequency + 0.5) / (frequency + 0.5)))
 
     def holding(self, terms: Sequence[int]) -> Rows:
         """The passages that themselves hold all of these terms."""

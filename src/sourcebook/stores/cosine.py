@@ -113,7 +113,7 @@ class Cosine:
             possible = np.arange(size) if rows is None else rows
         else:
             possible = self._possible(query, k, rows)
-        scores = self._exact(query, possible)
+        scores = self.scores(query, possible)
         order = np.lexsort((possible, -scores))[:k]
         return possible[order], scores[order]
 
@@ -127,7 +127,7 @@ class Cosine:
         if rows is not None:
             rough, rest = rough.take(rows), rest.take(rows)
         likely = _highest(rough, k)
-        scores = self._exact(query, likely if rows is None else rows[likely])
+        scores = self.scores(query, likely if rows is None else rows[likely])
         # The k-th best of some rows: the k-th best of all is no lower.
         floor = float(np.partition(scores, len(scores) - k)[len(scores) - k]) - error - _SLACK
         beyond = np.float32(np.linalg.norm(turned[self.half :]))
@@ -137,7 +137,7 @@ class Cosine:
         more += rough[maybe]
         return np.asarray(kept[more >= floor - further])
 
-    def _exact(self, query: Vectors, rows: Rows) -> Scores64:
+    def scores(self, query: Vectors, rows: Rows) -> Scores64:
         """Cosines summed in double precision, row by row: the same bits wherever the row lies."""
         found = numkong.cdist(query[None], self.vectors.take(rows, axis=0), metric="dot")
         scores: Scores64 = np.asarray(found)[0]

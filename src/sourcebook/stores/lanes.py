@@ -108,6 +108,11 @@ class Lane:
         hit = known[at] == passages if len(known) else np.zeros(len(passages), bool)
         return np.sort(order[at[hit]])
 
+    def rows_of(self, passages: Rows) -> Rows:
+        """The lane row of each of these passages, all of which must be in the lane."""
+        known, order = self.by_passage
+        return np.asarray(order[np.searchsorted(known, passages)])
+
 
 @dataclass(frozen=True)
 class Filled:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from sourcebook.model import Filter, Match, PreparedQuery
-from sourcebook.ports import Coverage, Vectors, Within
+from sourcebook.ports import Coverage, Evidence, Vectors, Within
 from sourcebook.stores.bm25 import best
 from sourcebook.stores.lanes import Lane, derive, fill, load
 from sourcebook.stores.queries import QUERIES
@@ -60,6 +60,34 @@ class Searcher:
         rest = best(np.where(exact > 0, np.float32(0), scores), k - len(first), rows)
         found = np.concatenate([first, rest])
         return _matches(lane, found, scores[found].astype(np.float64), exact[found])
+
+    def evidence(
+        self,
+        repository: int,
+        space: int | None,
+        vector: Vectors | None,
+        query: PreparedQuery,
+        passages: Sequence[int],
+        within: Within,
+    ) -> list[Evidence]:
+        """What both searches say of these passages, found by them or not."""
+        lane = self._lane(repository, within)
+        ids = self._term_ids(repository, query.terms)
+        scores = lane.postings.scores([ids[t] for t in query.terms if t in ids])
+        most = lane.postings.ideal([ids.get(t) for t in query.terms])
+        rows = lane.rows_of(np.array(passages, np.int64))
+        lexical = scores[rows] / most if most > 0 else np.zeros(len(rows))
+        cosines: list[float | None] = [None] * len(rows)
+        if space is not None and vector is not None:
+            with self._lock:
+                filled = fill(self._reader(), lane, space)
+            position = filled.position[rows]
+            known = np.flatnonzero(position >= 0)
+            for place, cosine in zip(
+                known.tolist(), filled.cosine.scores(vector, position[known]).tolist(), strict=True
+            ):
+                cosines[place] = cosine
+        return [Evidence(c, float(x)) for c, x in zip(cosines, lexical.tolist(), strict=True)]
 
     def coverage(self, repository: int, space: int, within: Within) -> Coverage:
         lane = self._lane(repository, within)

@@ -29,7 +29,7 @@ from sourcebook.model import (
     Scope,
     Space,
 )
-from sourcebook.ports import Coverage, Pending, StoredPassage, Vectors, Within
+from sourcebook.ports import Coverage, Evidence, Pending, StoredPassage, Vectors, Within
 from sourcebook.stores import history, moments, spaces
 from sourcebook.stores.connections import Connections, Location
 from sourcebook.stores.queries import QUERIES
@@ -214,6 +214,19 @@ class SqliteStore:
     ) -> list[Match]:
         with self._reading(scope) as (_, repository):
             return self._searcher.sparse(repository, query, k, within)
+
+    def evidence(
+        self,
+        scope: Scope,
+        space: Space | None,
+        vector: Vectors | None,
+        query: PreparedQuery,
+        passages: Sequence[int],
+        within: Within,
+    ) -> list[Evidence]:
+        with self._reading(scope) as (db, repository):
+            row = self._space_row(db, repository, space) if space is not None else None
+            return self._searcher.evidence(repository, row, vector, query, passages, within)
 
     def coverage(self, scope: Scope, space: Space, within: Within) -> Coverage:
         """A space that is not registered has no vectors."""
