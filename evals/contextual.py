@@ -9,13 +9,12 @@ k = 5, 10, 20: plain 80.9 87.2 90.1, contextual 86.4 92.8 93.8, contextual hybri
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from statistics import fmean
 from typing import Any
+
+from _program import arguments, report
 
 from sourcebook import Sourcebook
 from sourcebook.chunking.strategy import FORMATS
@@ -101,12 +100,7 @@ def passes(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = os.environ.get("SOURCEBOOK_DATA", "../shared/data")
-    parser.add_argument("--data", type=Path, default=Path(default))
-    parser.add_argument("--store", default="sqlite:///.sourcebook/eval.db")
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = arguments(__doc__)
     folder = given.data / "contextual_retrieval"
     files: Files = json.loads((folder / "codebase_chunks.json").read_text())
     lines = (folder / "evaluation_set.jsonl").read_text().splitlines()
@@ -119,9 +113,7 @@ def main() -> None:
             engine.take_in(Request(documents))
             for mode in MODES:
                 result[f"{name}, {mode}"] = passes(engine, questions, files, mode)
-    print(json.dumps({f"{n}: Pass@5/10/20": v for n, v in result.items()}, indent=2))
-    if given.json:
-        given.json.write_text(json.dumps(result, indent=2) + "\n")
+    report({f"{n}: Pass@5/10/20": v for n, v in result.items()}, given.json)
 
 
 if __name__ == "__main__":

@@ -10,14 +10,14 @@ mean over the rest.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from statistics import fmean
+
+from _program import arguments, report
 
 from sourcebook import Filter, Sourcebook
 from sourcebook.ingest import Request
@@ -82,12 +82,7 @@ def recall(engine: Sourcebook, asked: Rows, wanted: dict[str, set[str]], mode: s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = os.environ.get("SOURCEBOOK_DATA", "../shared/data")
-    parser.add_argument("--data", type=Path, default=Path(default))
-    parser.add_argument("--store", default="sqlite:///.sourcebook/eval.db")
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = arguments(__doc__)
     folder = given.data / "locomo"
     turns, wanted = rows(folder / "corpus.jsonl"), evidence(folder / "qrels.tsv")
     asked = [query for query in rows(folder / "queries.jsonl") if wanted[query["_id"]]]
@@ -106,9 +101,7 @@ def main() -> None:
                     "recall@10": round(fmean(values), 4),
                     "held out": round(fmean(rest), 4),
                 }
-    print(json.dumps(result, indent=2))
-    if given.json:
-        given.json.write_text(json.dumps(result, indent=2) + "\n")
+    report(result, given.json)
 
 
 if __name__ == "__main__":

@@ -10,14 +10,14 @@ right hit.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+
+from _program import arguments, report
 
 from sourcebook import Filter, Sourcebook
 from sourcebook.ingest import Request
@@ -62,12 +62,7 @@ def models(folder: Path, stems: set[str], context: bool) -> Iterator[Document]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = os.environ.get("SOURCEBOOK_DATA", "../shared/data")
-    parser.add_argument("--data", type=Path, default=Path(default))
-    parser.add_argument("--store", default="sqlite:///.sourcebook/eval.db")
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = arguments(__doc__)
     result: dict[str, dict[str, float]] = {}
     with Sourcebook.open(given.store) as opened:
         engine = opened.in_repository("eval-golden-ccr")
@@ -89,9 +84,7 @@ def main() -> None:
                 result[f"ArchiMate {name}, {kind}"] = measure(
                     engine, some, lambda hit: [hit.node.element_id]
                 )
-    print(json.dumps(result, indent=2))
-    if given.json:
-        given.json.write_text(json.dumps(result, indent=2) + "\n")
+    report(result, given.json)
 
 
 if __name__ == "__main__":

@@ -8,15 +8,13 @@ own reciprocal rank fusion; its better result of two list lengths counts. nDCG@1
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from statistics import fmean
 
 import numpy as np
+from _program import arguments
 
 from sourcebook import Sourcebook
 from sourcebook.evaluation import Collection, evaluate, read_collection
@@ -71,12 +69,7 @@ def peer(engine: Sourcebook, collection: Collection) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = os.environ.get("SOURCEBOOK_DATA", "../shared/data")
-    parser.add_argument("--data", type=Path, default=Path(default))
-    parser.add_argument("--store", default="sqlite:///.sourcebook/eval.db")
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    given = arguments(__doc__)
     results = []
     with Sourcebook.open(given.store) as engine:
         for name in SETS:
