@@ -22,8 +22,6 @@ UNKNOWN = 0.7
 """Density where the grammar words of the language are not known."""
 FILLED = 0.20
 """A text of which this share of words is filler carries nothing."""
-NO_SEQUEL = 0.5
-"""How far things come back in a text of one sentence: nothing can be said."""
 _FILLER = frozenset({"filler", "machine phrase", "vague", "boilerplate", "marketing"})
 
 
@@ -34,6 +32,8 @@ class Necessity:
     novelty: float
     density: float
     used_again: float
+    """The share of later sentences that take something up, as if one more did and one did not: a
+    text of one sentence is at 0.5, since nothing can be said."""
     plain: float
     """1 without filler."""
     repeated: tuple[Evidence, ...]
@@ -44,18 +44,24 @@ class Necessity:
         return self.novelty * (0.45 * self.density + 0.25 * self.used_again + 0.30 * self.plain)
 
 
-def necessity(reading: Reading, evidence: Sequence[Evidence]) -> Necessity:
+def necessity(reading: Reading, evidence: Sequence[Evidence], *, listed: bool = False) -> Necessity:
+    """With `listed`, a sentence is new unless the same words stood there: in a list of relations
+    each one joins names that were there before."""
     if not any(word.term for word in reading.words):
         return Necessity(0.0, 0.0, 0.0, 0.0, ())
     seen: set[str] = set()
     gained = weight = linked = followers = 0.0
     repeated: list[Evidence] = []
+    wholes: set[tuple[str, ...]] = set()
     for first, after in reading.sentences:
         terms = [word.term for word in reading.words[first:after] if word.term]
         if not terms:
             continue
         new = set(terms) - seen
         share = min(1.0, len(new) / (ENOUGH_NEW * len(terms)))
+        if listed:
+            share = float(tuple(terms) not in wholes)
+            wholes.add(tuple(terms))
         gained += share * len(terms)
         weight += len(terms)
         if not new:
@@ -67,7 +73,7 @@ def necessity(reading: Reading, evidence: Sequence[Evidence]) -> Necessity:
     return Necessity(
         novelty=gained / weight,
         density=_density(reading, weight),
-        used_again=linked / followers if followers else NO_SEQUEL,
+        used_again=(linked + 1) / (followers + 2),
         plain=1 - min(1.0, filler_share(reading, evidence) / FILLED),
         repeated=tuple(repeated),
     )
@@ -87,6 +93,5 @@ def _density(reading: Reading, content: float) -> float:
 
 
 def _repeated(reading: Reading, sentence: Span) -> Evidence:
-    start = reading.spans[sentence[0]][0]
-    end = reading.spans[sentence[1] - 1][1]
+    start, end = reading.span(*sentence)
     return Evidence("repeated", 0.0, reading.text[start:end], start, end)

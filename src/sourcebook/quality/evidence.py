@@ -23,8 +23,8 @@ class Evidence(NamedTuple):
 
 
 def specifics(evidence: Sequence[Evidence]) -> int:
-    """How many figures, dates and identifiers there are."""
-    return sum(found.signal in _SPECIFIC for found in evidence)
+    """How many different figures, dates and identifiers there are."""
+    return len({found.words for found in evidence if found.signal in _SPECIFIC})
 
 
 _SPECIFIC = frozenset({"number", "date", "identifier"})

@@ -273,6 +273,7 @@ GENERIC = frozenset(
 ENGLISH = frozenset(
     """the of and to that is for with are this by from which have has been were their be it as at
     or not but they his she you we its can would should shall our your than these those there my
-    what how when who i'm it's don't any such other into if about where""".split()
+    what how when who i'm it's don't any such other into if about where
+    then them after before because while through did had""".split()
 )
 """Function words that are rare in other languages: their share tells English."""

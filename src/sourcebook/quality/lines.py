@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sourcebook.quality.reading import Reading
-from sourcebook.quality.words import WORD
+from sourcebook.quality.words import find
 
 LineKind = Literal["navigation", "reference", "said"]
 
@@ -41,7 +41,9 @@ _NAVIGATION = frozenset(
 _POINTS = re.compile(
     r"^\W*(?:for (?:more |further |additional )?(?:details?|information|instructions|examples?|"
     r"a description|reference|context|help|background)?[^.!?\n]{0,60}?[,:]?\s+)?"
-    r"(?:please\s+|also\s+){0,2}(?:see|refer to|cf\.?|consult|compare|read|visit|click|go to|check|"
+    r"(?:please\s+|also\s+){0,2}"
+    r"(?:see(?! (?:how|that|if|whether|what|why|you|when|whom?)\b)|refer to|"
+    r"cf\.?|consult|compare|read (?:more|the)|visit|click|go to|check out|"
     r"as (?:described|provided|set forth|defined|stated|noted|shown|discussed|explained|specified)"
     r" in|(?:is |are )?(?:described|provided|set forth|defined|shown|discussed|explained) in|siehe|"
     r"vgl\.?|voir|véase|vedi|zie)\b",
@@ -49,9 +51,10 @@ _POINTS = re.compile(
 )
 _TARGET = re.compile(
     r"\b(?:section|sections|chapter|appendix|article|figure|fig|table|exhibit|page|annex|clause|"
-    r"paragraph|part|abschnitt|kapitel|seite|chapitre|sección|link|here|above|below|documentation|"
+    r"paragraph|part|abschnitt|kapitel|seite|chapitre|sección|link|here|documentation|"
     r"docs|manual|guide|readme|wiki|website|web site|appendices|bylaws|handbook|attached|"
-    r"attachment|more|also|supra|infra|oben|unten)\b|§|\bpp?\.\s?\d|\[\d",
+    r"attachment|more|also|supra|infra|oben|unten)\b|\b(?:above|below)(?=\W*$| for\b)|"
+    r"§|\bpp?\.\s?\d|\[\d",
     re.I,
 )
 _CITATION = re.compile(
@@ -86,7 +89,7 @@ def lines(reading: Reading) -> Iterator[Line]:
             at = start + raw.index(line)
             contents = contents or bool(_CONTENTS_TITLE.match(line))
             kind = _kind(line, reading, contents)
-            yield Line(kind, at, at + len(line), len(WORD.findall(line)))
+            yield Line(kind, at, at + len(line), len(find(line)))
         start += len(raw) + 1
 
 
@@ -124,7 +127,7 @@ def _is_path(line: str) -> bool:
 
 
 def _navigates(item: str) -> bool:
-    words = [word.lower() for word in WORD.findall(item)]
+    words = [word.lower() for word in find(item)]
     return bool(words) and all(word in _NAVIGATION for word in words)
 
 
@@ -135,14 +138,14 @@ def _is_menu(line: str) -> bool:
     items = [item for item in _MENU.split(line) if item.strip()]
     if len(items) > 2 and all(_is_item(item) and _named(item) for item in items):
         return sum(map(_navigates, items)) * 3 >= len(items)
-    words = WORD.findall(line)
+    words = find(line)
     return 1 <= len(words) <= 12 and ":" not in line and _navigates(line)
 
 
 def _is_item(item: str) -> bool:
     """A few words that are not a sentence; a heading may end in a full stop."""
     item = item.strip()
-    if not 1 <= len(WORD.findall(item)) <= LONGEST_ITEM or item[-1] in "!?;,":
+    if not 1 <= len(find(item)) <= LONGEST_ITEM or item[-1] in "!?;,":
         return False
     return item[-1] != "." or item.lstrip("\"'“”‘’#*- ")[:1].isupper()
 
@@ -165,7 +168,7 @@ def _is_reference(line: str) -> bool:
 def points(sentence: str) -> bool:
     """Whether a sentence only sends the reader elsewhere."""
     found = _POINTS.match(sentence[:300])
-    if not found or len(WORD.findall(sentence)) > 16:
+    if not found or len(find(sentence)) > 16:
         return False
     rest = sentence[found.end() :]
     return bool(_TARGET.search(found[0] + rest)) or _titled(rest)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
 
-from sourcebook.quality.words import WORD, Word, know
+from sourcebook.quality.words import Word, find, know
 
 Span = tuple[int, int]
 
@@ -27,13 +27,16 @@ _TAG = r"<(?:img|video|audio|picture|figure|iframe|svg)\b[^<>]{0,1000}/?>"
 _HOLDER = (
     r"\[(?i:image|img|photo|picture|figure|video|audio|gif|sticker|attachment|media|screenshot)\b"
     r"[^\[\]\n]{0,300}\]|<(?i:image|media|video|photo|attachment)\b[^<>\n]{0,60}>"
-    r"|(?<![\w/.-])[\w-]{1,100}\.(?i:png|jpe?g|gif|svg|webp|mp4|mp3|mov|wav|heic|bmp|tiff?)\b(?![\w/])"
+)
+_FILE = (
+    r"(?<![\w/.-])[\w-]{1,100}\.(?i:png|jpe?g|gif|svg|webp|mp[34]|mov|wav|heic|bmp|tiff?)\b"
+    r"(?![\w/])"
 )
 _LINK = r"\[[^\[\]\n]{1,300}\]\([^()\n]{0,500}\)|\[\[[^\[\]\n]{1,200}\]\]"
 _URL = r"<?(?:https?|ftp|file)://[^\s<>]{1,2000}>?|\bwww\.[^\s<>]{1,2000}"
-_MARKUP = re.compile(
-    f"(?P<media>{_IMAGE_LINK}|{_IMAGE}|{_TAG}|{_HOLDER})|(?P<link>{_LINK})|(?P<url>{_URL})"
-)
+_MEDIA = f"{_IMAGE_LINK}|{_IMAGE}|{_TAG}|{_HOLDER}"
+_MARKUP = re.compile(f"(?P<media>{_MEDIA})|(?P<link>{_LINK})|(?P<url>{_URL})")
+_SHORT_MARKUP = re.compile(f"(?P<media>{_MEDIA}|{_FILE})|(?P<link>{_LINK})|(?P<url>{_URL})")
 _SIGNS = ("[", "<", "://", "www.")
 _FILE_NAMES = 400  # characters: in a longer text the name of a file is not what it is about
 _STOP = re.compile(  # the common first character is what makes the search fast
@@ -52,7 +55,9 @@ class Reading:
 
     text: str
     words: Sequence[Word]
-    spans: Sequence[Span]
+    starts: Sequence[int]
+    ends: Sequence[int]
+    """Where each word begins and where it is over."""
     sentences: Sequence[Span]
     """Each as the numbers of its first word and of the one after its last; none is empty."""
     media: Sequence[Span]
@@ -61,19 +66,24 @@ class Reading:
     english: bool
     code: bool
 
+    def span(self, first: int, after: int) -> Span:
+        """Where the words from `first` up to, without, `after` stand."""
+        return self.starts[first], self.ends[after - 1]
+
 
 def read(text: str) -> Reading:
     text = text[:LIMIT]
     media, links, urls = _markup(text)
     plain = _without_addresses(text, media, links, urls)
-    found = WORD.findall(plain)
+    found = find(plain)
     words = know(found)
-    spans = _places(plain, found)
+    starts, ends = _places(plain, found)
     return Reading(
         text=text,
         words=words,
-        spans=spans,
-        sentences=_sentences(plain, words, spans),
+        starts=starts,
+        ends=ends,
+        sentences=_sentences(plain, words, starts, ends),
         media=media,
         links=links,
         urls=urls,
@@ -82,25 +92,28 @@ def read(text: str) -> Reading:
     )
 
 
-def _places(text: str, words: Sequence[str]) -> list[Span]:
-    """Where the words stand. Between two of them no letter is left over, so the next occurrence
-    of a word is the word itself; this takes a third of the time that match objects take."""
-    spans: list[Span] = []
+def _places(text: str, words: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Where the words begin and end. Between two of them no letter is left over, so the next
+    occurrence of a word is the word itself; match objects would take three times as long."""
+    starts: list[int] = []
+    ends: list[int] = []
     end = 0
     for word in words:
         start = text.find(word, end)
         end = start + len(word)
-        spans.append((start, end))
-    return spans
+        starts.append(start)
+        ends.append(end)
+    return starts, ends
 
 
 def _markup(text: str) -> tuple[list[Span], list[Span], list[Span]]:
     media: list[Span] = []
     links: list[Span] = []
     urls: list[Span] = []
-    if len(text) <= _FILE_NAMES or any(sign in text for sign in _SIGNS):
+    short = len(text) <= _FILE_NAMES
+    if short or any(sign in text for sign in _SIGNS):
         places = {"media": media, "link": links, "url": urls}
-        for found in _MARKUP.finditer(text):
+        for found in (_SHORT_MARKUP if short else _MARKUP).finditer(text):
             places[found.lastgroup or "url"].append(found.span())
     return media, links, urls
 
@@ -122,25 +135,24 @@ def _without_addresses(text: str, media: list[Span], links: list[Span], urls: li
     return "".join((*pieces, text[low:]))
 
 
-def _sentences(text: str, words: Sequence[Word], spans: Sequence[Span]) -> list[Span]:
-    starts = [start for start, _ in spans]
+def _sentences(
+    text: str, words: Sequence[Word], starts: Sequence[int], ends: Sequence[int]
+) -> list[Span]:
     cuts = [0]
     for stop in _STOP.finditer(text):
-        number = bisect_right(starts, stop.start())
-        if number > cuts[-1] and not _is_shortened(text, stop.start(), words, spans, number - 1):
-            cuts.append(number)
+        at = stop.start()
+        number = bisect_right(starts, at)
+        if number > cuts[-1]:
+            joined = text[at] == "." and ends[number - 1] == at
+            if not (joined and _is_shortened(words[number - 1].lower)):
+                cuts.append(number)
     if cuts[-1] < len(words):
         cuts.append(len(words))
     return list(pairwise(cuts))
 
 
-def _is_shortened(
-    text: str, at: int, words: Sequence[Word], spans: Sequence[Span], number: int
-) -> bool:
-    """Whether the full stop belongs to a word such as "Dr.", an initial or an item's number."""
-    if text[at] != "." or spans[number][1] != at:
-        return False
-    lower = words[number].lower
-    if lower[0].isdigit():
-        return len(lower) < 3 or "." in lower
-    return lower in _SHORTENED or (len(lower) == 1 and lower != "i")
+def _is_shortened(word: str) -> bool:
+    """Whether a full stop belongs to the word: "Dr.", an initial or the number of an item."""
+    if word[0].isdigit():
+        return len(word) < 3 or "." in word
+    return word in _SHORTENED or (len(word) == 1 and word != "i")

@@ -21,6 +21,8 @@ QUALITY_VERSION = "1"
 STUB_CEILING = 0.35
 ENOUGH_WORDS = 12
 """Different informative words that make a text substantial whatever it says."""
+NAME = 3
+"""The same for an element of a model: its name is complete."""
 ENOUGH_SPECIFICS = 2
 _LEAST = 0.6  # of the score that a text keeps however little substance it has
 
@@ -55,9 +57,15 @@ def score(text: str, *, kind: str = "chunk", title: str = "", has_media: bool = 
     images or files that are not in the text belong to it."""
     reading = read(text)
     authentic, signals = authenticity(reading)
-    needed = necessity(reading, signals)
+    element = kind == "element"
+    needed = necessity(reading, signals, listed=element)
     stub, shown = stubs.find(reading, needed, signals, kind=kind, title=title, has_media=has_media)
-    overall = combine(authentic, needed.overall, substance(reading, signals), stub is not None)
+    overall = combine(
+        authentic,
+        needed.overall,
+        substance(reading, signals, NAME if element else ENOUGH_WORDS),
+        stub is not None,
+    )
     return Quality(
         overall=round(overall, 4),
         authenticity=round(authentic, 4),
@@ -75,7 +83,7 @@ def combine(authentic: float, necessary: float, substantial: float, stub: bool) 
     return STUB_CEILING * overall if stub else overall
 
 
-def substance(reading: Reading, evidence: Sequence[Evidence]) -> float:
+def substance(reading: Reading, evidence: Sequence[Evidence], enough: int = ENOUGH_WORDS) -> float:
     """1 from twelve informative words or two specifics on: a short text is full if it is exact."""
-    informative = stubs.informative(reading) / ENOUGH_WORDS
-    return min(1.0, informative + specifics(evidence) / ENOUGH_SPECIFICS)
+    words = stubs.informative(reading) / enough
+    return min(1.0, words + specifics(evidence) / ENOUGH_SPECIFICS)

@@ -68,7 +68,9 @@ def is_figure(reading: Reading, number: int) -> bool:
         return False
     if number and words[number - 1].lower in REFERENCE_WORDS:
         return False
-    start, end = reading.spans[number]
+    start, end = reading.span(number, number + 1)
+    if start > 1 and reading.text[start - 1] == " " and reading.text[start - 2].isalnum():
+        return True  # most figures: a word and a space stand before them
     before = reading.text[max(0, start - _INDENT) : start]
     on_line = before.rpartition("\n")[2]
     begins = (start <= _INDENT or "\n" in before) and not on_line.strip(" \t-*•#(>")
@@ -84,9 +86,9 @@ def _continues(reading: Reading, number: int, end: int) -> bool:
 
 
 def _evidence(reading: Reading) -> Iterator[Evidence]:
-    text, spans = reading.text, reading.spans
+    text = reading.text
     for name, first, after in _hits(reading):
-        start, end = spans[first][0], spans[after - 1][1]
+        start, end = reading.span(first, after)
         yield Evidence(name, SIGNALS[name].weight, text[start:end], start, end)
     if '"' in text or "“" in text or "«" in text:
         for found in _QUOTED.finditer(text):
@@ -104,7 +106,7 @@ def _hits(reading: Reading) -> Iterator[Hit]:
         if not word.notable:
             continue
         if number >= past and (word.signal or word.phrases):
-            name, after = _phrase(words, number)
+            name, after = _phrase(words, number, word)
             if name:
                 yield name, number, after
                 past = after
@@ -120,13 +122,12 @@ def _hits(reading: Reading) -> Iterator[Hit]:
                 yield "name", number, number + 1
 
 
-def _phrase(words: Sequence[Word], number: int) -> tuple[str, int]:
+def _phrase(words: Sequence[Word], number: int, word: Word) -> tuple[str, int]:
     """The signal of the longest phrase that begins with this word, and the word after it."""
-    word = words[number]
     if word.phrases and number + 1 < len(words):
         for rest, name in word.phrases.get(words[number + 1].lower, ()):
             after = number + 2 + len(rest)
-            if rest == tuple(follows.lower for follows in words[number + 2 : after]):
+            if rest == tuple([follows.lower for follows in words[number + 2 : after]]):
                 return name, after
     return word.signal, number + 1
 
@@ -142,7 +143,7 @@ def _exact(reading: Reading, number: int, word: Word) -> Iterator[Hit]:
         yield "date", number, number + 1
     elif is_figure(reading, number):
         yield "number", number, number + 1
-        start, end = reading.spans[number]
+        start, end = reading.span(number, number + 1)
         text = reading.text
         if after in UNITS:
             yield "unit", number, number + 2

@@ -14,8 +14,9 @@ from typing import Literal
 from sourcebook.quality.chekhov import Necessity, filler_share
 from sourcebook.quality.evidence import Evidence, specifics
 from sourcebook.quality.lines import Line, lines
-from sourcebook.quality.reading import Reading, Span
-from sourcebook.quality.words import WORD, Word
+from sourcebook.quality.reading import LIMIT, Reading, Span
+from sourcebook.quality.words import Word
+from sourcebook.quality.words import find as find_words
 
 StubType = Literal["media", "reference", "sentence", "note", "breadcrumb", "over-elaborated"]
 
@@ -27,13 +28,16 @@ FRAGMENT = 10  # words without an end and without a verb
 TASK = 25  # words of a note with a task in it
 SUBSTANCE = 2  # informative words that make a short sentence worth reading
 LONG = 60  # words that can be too many
+OLD = 0.35  # novelty below which little is said
+PARTLY_OLD = 0.8  # novelty below which runs of words are compared
 REPEATED = 0.45  # share of five words in a row that stood there before
 FILLER = 0.18  # share of words that belong to phrases that say nothing
 _TASK = re.compile(
     r"\b(?:TODO|FIXME|TBD|TBA|WIP|XXX|TO DO|tbd|todo|fixme|T\.B\.D)\b|^\s*(?:[-*]\s*)?\[ \]"
 )
 _END = re.compile(r"(?<!\.)[.!?。！？؟।]['\"”’»)\]]*\s*$")
-_TELLS = re.compile(r"[:=]\s*\S")
+_TELLS = re.compile(r"[:=|]\s*\S")
+_CODE = re.compile(r"\w\([^()\n]{0,200}\)\s*[:;{]|[;{}]\s*$|^\s*#include|=>|->", re.M)
 _EMPTY_PAGE = re.compile(
     r"intentionally (?:left blank|omitted)|coming soon|under construction", re.I
 )
@@ -53,15 +57,16 @@ def find(
         return "note", ()
     if _is_media(reading, evidence, has_media):
         return "media", _marked("media", reading, reading.media)
+    if kind == "element":
+        return None, ()  # known by its name, said in lists of relations
     if _may_be_lines(reading):
-        found = _by_lines(reading, title, kind)
+        found = _by_lines(reading, title)
         if found[0]:
             return found
-    if kind != "element" and not reading.code:
-        if _is_note(reading, evidence, kind):
-            return "note", _whole("note", reading)
-        if _is_sentence(reading, evidence):
-            return "sentence", _whole("sentence", reading)
+    if not reading.code and _is_note(reading, evidence, kind):
+        return "note", _whole("note", reading)
+    if not reading.code and _is_sentence(reading, evidence):
+        return "sentence", _whole("sentence", reading)
     if _is_over_elaborated(reading, necessity, evidence):
         return "over-elaborated", ()
     return None, ()
@@ -85,13 +90,11 @@ def _may_be_lines(reading: Reading) -> bool:
     return longest < 400 or bool(reading.links or reading.urls)
 
 
-def _by_lines(
-    reading: Reading, title: str, kind: str
-) -> tuple[StubType | None, tuple[Evidence, ...]]:
+def _by_lines(reading: Reading, title: str) -> tuple[StubType | None, tuple[Evidence, ...]]:
     found = list(lines(reading))
     words = sum(line.words for line in found)
     navigation = [line for line in found if line.kind == "navigation"]
-    if kind != "element" and _is_title(reading, title):
+    if _is_title(reading, title):
         return "breadcrumb", _whole("breadcrumb", reading)
     if _mostly(navigation, words) and not _tells(reading, found):
         return "breadcrumb", _marked("breadcrumb", reading, _spans(navigation))
@@ -120,12 +123,12 @@ def _tells(reading: Reading, found: Sequence[Line]) -> bool:
 
 
 def _is_title(reading: Reading, title: str) -> bool:
-    said = [word.lower() for word in WORD.findall(reading.text)]
-    return bool(title and said) and said == [word.lower() for word in WORD.findall(title)]
+    heading = find_words(title[:LIMIT].lower())
+    return bool(heading) and heading == find_words(reading.text.lower())
 
 
 def _linked_words(reading: Reading) -> int:
-    return sum(len(WORD.findall(reading.text[a:b].partition("](")[0])) for a, b in reading.links)
+    return sum(len(find_words(reading.text[a:b].partition("](")[0])) for a, b in reading.links)
 
 
 def _is_links(reading: Reading, linked: int) -> bool:
@@ -147,7 +150,7 @@ def _is_note(reading: Reading, evidence: Sequence[Evidence], kind: str) -> bool:
         return False
     if specifics(evidence) and (kind == "message" or _TELLS.search(reading.text)):
         return False
-    if any(word.verb for word in words):
+    if any(word.verb for word in words) or _CODE.search(reading.text):
         return False
     if _ends(reading):
         return kind != "message" and _is_heading(words)
@@ -182,13 +185,17 @@ def _all_generic(reading: Reading) -> bool:
 def _is_over_elaborated(
     reading: Reading, necessity: Necessity, evidence: Sequence[Evidence]
 ) -> bool:
-    if len(reading.words) < LONG or reading.code:
-        return False
+    if len(reading.words) < LONG or reading.code or _is_figures(reading):
+        return False  # code and tables of figures repeat themselves for good reasons
     return (
         filler_share(reading, evidence) >= FILLER
-        or necessity.novelty < 0.35
-        or (necessity.novelty < 0.8 and repeated_share(reading) >= REPEATED)
+        or necessity.novelty < OLD
+        or (necessity.novelty < PARTLY_OLD and repeated_share(reading) >= REPEATED)
     )
+
+
+def _is_figures(reading: Reading) -> bool:
+    return 2 * sum(word.digits for word in reading.words) > len(reading.words)
 
 
 def repeated_share(reading: Reading) -> float:
