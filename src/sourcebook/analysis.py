@@ -16,12 +16,12 @@ from itertools import pairwise
 
 import Stemmer
 
-ANALYZER_VERSION = "2"
+ANALYZER_VERSION = "3"
 
 _COMPOUND = re.compile(r"\w+(?:[-_./:@#+&'’]\w+)*")
 _PART = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_UNSPACED = re.compile(r"[぀-ヿ㐀-鿿豈-﫿฀-๿]+")
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
 _RUN = re.compile(f"{_UNSPACED.pattern}|[^{_UNSPACED.pattern[1:-2]}]+")
 _CONTRACTION = re.compile(r"(?:n['’]t|['’](?:s|re|ve|ll|d|m))$", re.IGNORECASE)
 _stemmer = Stemmer.Stemmer("english", 0)

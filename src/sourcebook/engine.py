@@ -116,7 +116,7 @@ class Engine:
         outcome = ingest(*made, request, progress, context_progress)
         if outcome.revision == 0:
             return outcome
-        indexing.rate(self.store, self.scope)
+        indexing.rate(self.store, self.scope, since=outcome.revision)
         space = self.store.register_space(self.scope, self._wanted_space)
         if wait:
             indexing.fill(self.store, self.embedder, self.scope, space, embedding_progress)
@@ -124,7 +124,9 @@ class Engine:
         return outcome
 
     def index(self, progress: indexing.Progress | None = None) -> int:
-        """Embed what has no vector yet; returns how many texts that were."""
+        """Score what has no quality yet and embed what has no vector; returns how many texts were
+        embedded."""
+        indexing.rate(self.store, self.scope)
         space = self.space
         if space is None:
             return 0

@@ -38,10 +38,11 @@ def fill(
     return done
 
 
-def rate(store: Store, scope: Scope) -> int:
-    """Score every node version that today's analyzer has not seen; returns how many there were."""
+def rate(store: Store, scope: Scope, since: int = 0) -> int:
+    """Score every node version since a revision that today's analyzer has not seen; returns how
+    many there were."""
     done = 0
-    while nodes := store.unscored(scope, QUALITY_VERSION, _RATED):
+    while nodes := store.unscored(scope, QUALITY_VERSION, _RATED, since):
         texts = ((node, store.text(scope, node)) for node in nodes)
         scores = {
             node.version_id: score(text, kind=node.kind, title=node.title).to_dict()

@@ -243,8 +243,9 @@ class Store(Protocol):
         ...
 
     # quality
-    def unscored(self, scope: Scope, analyzer: str, limit: int) -> list[Node]:
-        """Node versions that this analyzer has not scored yet, oldest first."""
+    def unscored(self, scope: Scope, analyzer: str, limit: int, since: int = 0) -> list[Node]:
+        """Node versions born at that revision or later that this analyzer has not scored yet,
+        oldest first."""
         ...
 
     def put_quality(self, scope: Scope, analyzer: str, scores: Mapping[str, Json]) -> None: ...

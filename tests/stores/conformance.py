@@ -603,6 +603,8 @@ class StoreConformance:
         versions = [node.version_id for node in todo]
         assert len(set(versions)) == len(versions) >= 5  # old versions too, each once
         assert store.unscored(SCOPE, "1", 2) == todo[:2]
+        assert 0 < len(store.unscored(SCOPE, "1", 100, since=2)) < len(todo)
+        assert store.unscored(SCOPE, "1", 100, since=3) == []
         store.put_quality(SCOPE, "1", {versions[0]: {"overall": 0.5}})
         assert store.unscored(SCOPE, "1", 100) == todo[1:]
         assert store.quality(SCOPE, "1", versions) == {versions[0]: {"overall": 0.5}}

@@ -127,6 +127,7 @@ def test_a_store_of_format_1_is_searched_as_before(tmp_path: Path) -> None:
             db.execute("UPDATE passage SET terms = ? WHERE row = ?", (narrow.tobytes(), row))
         for table in ("generated", "quality"):  # later formats made them
             db.execute(f"DROP TABLE {table}")
+        db.execute("DROP INDEX node_born")
         db.execute("PRAGMA user_version = 1")
     with closing(SqliteStore.open(path)) as store:
         assert store.sparse_search(SCOPE, prepare("dogs"), 5, Within(1, CHUNK)) == before

@@ -287,11 +287,11 @@ class SqliteStore:
 
     # --- quality -------------------------------------------------------------------------------
 
-    def unscored(self, scope: Scope, analyzer: str, limit: int) -> list[Node]:
-        """Node versions that this analyzer has not scored yet, oldest first."""
-        return [
-            to_node(row) for row in self._all("unscored", scope, analyzer=analyzer, limit=limit)
-        ]
+    def unscored(self, scope: Scope, analyzer: str, limit: int, since: int = 0) -> list[Node]:
+        """Node versions born at that revision or later that this analyzer has not scored yet,
+        oldest first."""
+        rows = self._all("unscored", scope, analyzer=analyzer, limit=limit, since=since)
+        return [to_node(row) for row in rows]
 
     def put_quality(self, scope: Scope, analyzer: str, scores: Mapping[str, Json]) -> None:
         """By version id."""

@@ -338,9 +338,9 @@ INSERT INTO term (repository, text, id) VALUES (?, ?, ?)
 -- === quality =====================================================================================
 
 -- name: unscored
--- Node versions that this analyzer has not scored, oldest first.
+-- Node versions since a revision that this analyzer has not scored, oldest first.
 SELECT {node_columns n} FROM node n
-WHERE n.repository = :repository
+WHERE n.repository = :repository AND n.born >= :since
   AND NOT EXISTS (
     SELECT 1 FROM quality q
     WHERE q.repository = :repository AND q.version_id = n.version_id AND q.analyzer = :analyzer)

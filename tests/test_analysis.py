@@ -1,0 +1,21 @@
+"""Text in, index terms out, in scripts with and without spaces."""
+
+from __future__ import annotations
+
+import pytest
+
+from sourcebook.analysis import analyze
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "compounds"),
+    [
+        ("Running dogs", ["run", "dog"], []),
+        ("한국어 문서", ["한국어", "문서"], []),  # Korean has spaces
+        ("日本語", ["日", "本", "語"], ["日本", "本語"]),
+        ("ขา", ["ข", "า"], ["ขา"]),
+    ],
+)
+def test_terms(text: str, terms: list[str], compounds: list[str]) -> None:
+    found = analyze(text)
+    assert (found.terms, found.compounds) == (terms, compounds)
