@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
 
 from sourcebook.analysis import analyze
@@ -18,4 +20,5 @@ from sourcebook.analysis import analyze
 )
 def test_terms(text: str, terms: list[str], compounds: list[str]) -> None:
     found = analyze(text)
-    assert (found.terms, found.compounds) == (terms, compounds)
+    composed = [normalize("NFC", term) for term in found.terms]
+    assert (composed, found.compounds) == (terms, compounds)
