@@ -594,6 +594,34 @@ class StoreConformance:
         store.keep_generated(OTHER, many)
         assert store.generated(OTHER, list(many)) == many
 
+    # --- what both searches say of given passages ------------------------------------------------
+
+    def test_evidence_is_on_scales_that_do_not_move(self, store: Store) -> None:
+        put(store, tree("a", ["red fox", "red red red red", "blue sky"]))
+        store.register_space(SCOPE, SPACE)
+        todo = store.pending(SCOPE, SPACE)
+        vectors = units(len(todo))
+        store.put_vectors(SCOPE, SPACE, [p.text_hash for p in todo], vectors)
+        query = PreparedQuery("", "", ("red", "fox"))
+        found = store.sparse_search(SCOPE, query, 9, Within(1))
+        rows = [
+            match.passage for match in store.dense_search(SCOPE, SPACE, vectors[0], 9, Within(1))
+        ]
+        told = dict(
+            zip(rows, store.evidence(SCOPE, SPACE, vectors[0], query, rows, Within(1)), strict=True)
+        )
+        assert all(0 <= evidence.lexical <= 1 for evidence in told.values())
+        best = max(told, key=lambda row: told[row].lexical)
+        assert best == found[0].passage
+        assert [row for row in rows if told[row].lexical == 0]  # the blue sky
+        cosines = [told[row].cosine for row in rows]
+        assert cosines == sorted(cosines, reverse=True)
+        for match in store.dense_search(SCOPE, SPACE, vectors[0], 9, Within(1)):
+            assert told[match.passage].cosine == match.score
+        alone = store.evidence(SCOPE, None, None, query, rows, Within(1))
+        assert [e.cosine for e in alone] == [None] * len(rows)
+        assert [e.lexical for e in alone] == [told[row].lexical for row in rows]
+
     # --- quality -------------------------------------------------------------------------------
 
     def test_what_is_not_scored_is_the_work_to_do(self, store: Store) -> None:
