@@ -27,7 +27,7 @@ def only(tmp_path: Path, name: str, data: bytes, **options: str) -> Document | S
         ("a.htm", b"<p>x", "html"),
         ("a.ndjson", b'{"text": "x"}', "jsonl"),
         ("a.txt", b"<html>x", "text"),
-        ("a.py", b"x = 1", "text"),
+        ("a.py", b"x = 1", "code"),
         ("README", b"x", "text"),
         ("page", b" <!DOCTYPE html><p>x", "html"),
         ("page.unknown", b"\xef\xbb\xbf<!-- c --><html>x", "html"),
@@ -119,4 +119,5 @@ def test_a_nul_in_given_text_is_binary() -> None:
 
 def test_the_formats_a_user_may_name() -> None:
     chats = {"export", "chatgpt", "claude", "transcript"}
-    assert set(FORMATS) == {"text", "markdown", "html", "jsonl", "pdf", "docx", "archimate", *chats}
+    files = {"text", "markdown", "html", "code", "jsonl", "pdf", "docx", "archimate"}
+    assert set(FORMATS) == files | chats

@@ -16,6 +16,7 @@ from sourcebook.errors import InvalidInput, UnreadableSource
 from sourcebook.model import Document, Metadata, Skipped
 from sourcebook.sources import (
     archimate,
+    code,
     docx,
     export,
     html,
@@ -38,6 +39,7 @@ FORMATS: Mapping[str, Reader] = MappingProxyType(
         "text": text.read,
         "markdown": markdown.read,
         "html": html.read,
+        "code": code.read,
         "jsonl": jsonl.read,
         "pdf": pdf.read,
         "docx": docx.read,

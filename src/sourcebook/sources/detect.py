@@ -6,6 +6,7 @@ import re
 from pathlib import PurePath
 
 from sourcebook.errors import UnreadableSource
+from sourcebook.sources import code
 from sourcebook.sources.binary import OLD_WORD, kind_of
 
 _BY_EXTENSION = {
@@ -52,6 +53,8 @@ def detect(name: str, head: bytes) -> str:
     extension = PurePath(name).suffix.lower()
     if extension in _BY_EXTENSION:
         return _BY_EXTENSION[extension]
+    if extension in code.EXTENSIONS:
+        return "code"
     if extension in _NOT_YET:
         raise UnreadableSource(f"{_NOT_YET[extension]} files are not supported yet")
     if extension == ".xml":

@@ -36,7 +36,9 @@ def ingest(
     ],
     format: Annotated[
         str | None,
-        typer.Option(metavar="F", help="text, markdown, html or jsonl; else by name and content."),
+        typer.Option(
+            metavar="F", help="text, markdown, pdf, chatgpt, archimate …; else by name and content."
+        ),
     ] = None,
     document_type: Annotated[
         str | None, typer.Option(metavar="T", help="Metadata document_type of all the documents.")
@@ -102,7 +104,8 @@ def _take_stdin(engine: Sourcebook, request: _Request, name: str, shown: Bars | 
     return engine.take_in(
         Request(documents, request.message, request.request_id),
         request.wait,
-        embedding_progress=_embedding(shown),
+        embedding_progress=_step(shown, "embedding"),
+        context_progress=_step(shown, "contexts"),
     )
 
 
@@ -118,7 +121,8 @@ def _take_files(
         request_id=request.request_id,
         wait=request.wait,
         progress=_files(shown, paths),
-        embedding_progress=_embedding(shown),
+        embedding_progress=_step(shown, "embedding"),
+        context_progress=_step(shown, "contexts"),
     )
 
 
@@ -139,8 +143,8 @@ def _files(shown: Bars | None, paths: Sequence[str]) -> Progress | None:
     return looked_at
 
 
-def _embedding(shown: Bars | None) -> Any:
-    return partial(shown.step, "embedding") if shown else None
+def _step(shown: Bars | None, name: str) -> Any:
+    return partial(shown.step, name) if shown else None
 
 
 def _nothing_read(outcome: Outcome) -> bool:
