@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -63,7 +65,7 @@ def test_a_text_file_that_is_a_transcript_is_a_conversation() -> None:
 def test_other_files_and_a_stated_format_stay_as_they_are() -> None:
     for source, format, expected in [
         ("a.md", None, "markdown"),
-        ("a.py", None, "text"),
+        ("a.py", None, "code"),
         ("a.txt", "text", "text"),
     ]:
         found = document(ROLES, source, format)
@@ -187,3 +189,10 @@ def test_a_long_hostile_text_takes_no_time() -> None:
     for piece in ("A" * 1000 + "\n", "a b " * 500 + "\n", "[" * 1000 + "\n", "10:22 " * 300 + "\n"):
         turns(piece * 500)
     turns("A (" * 200_000)
+
+
+def test_a_long_transcript_takes_time_in_proportion() -> None:
+    text = "User: hi\n\nAssistant: x\n\n" * 60_000
+    began = time.process_time()
+    assert len(rows(text)) == 120_000
+    assert time.process_time() - began < 10
