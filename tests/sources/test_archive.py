@@ -244,6 +244,12 @@ def test_a_record_of_too_many_parts_is_refused() -> None:
         list(items(io.BytesIO(text)))
 
 
+def test_a_record_of_too_many_values_is_refused() -> None:
+    text = b"[[" + b"1," * 4_500_000 + b"1]]"
+    with pytest.raises(UnreadableSource, match="has too many parts"):
+        list(items(io.BytesIO(text)))
+
+
 # --- bounds --------------------------------------------------------------------------------------
 
 
@@ -270,6 +276,21 @@ def test_too_many_files_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_ENTRIES", 2)
     data = zipped({"conversations.json": "[]", "b": "", "c": ""})
     assert reason(data) == "the zip file holds more than 2 files; give it in smaller parts"
+
+
+def test_too_many_conversation_files_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MAX_WANTED", 2)
+    data = zipped({f"conversations-{n}.json": "[]" for n in range(3)} | {"a.png": b"x"})
+    assert reason(data) == "the zip file holds more than 2 files to read; give it in smaller parts"
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_only_ordinary_packing_is_read(packing: int) -> None:
+    """The others give memory away: four bytes of LZMA ask for a dictionary of 4 GB."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", packing) as file:
+        file.writestr("conversations.json", json.dumps([chatgpt("a")]))
+    assert "packed in an unusual way" in reason(made.getvalue())
 
 
 def test_a_password_is_named_as_the_reason() -> None:

@@ -413,3 +413,22 @@ def test_nothing_in_a_record_raises(records: Json) -> None:
             assert {turn.reply_to for turn, _ in turns(item)} <= {None, *ids}
         else:
             assert item.reason
+
+
+def test_names_of_turns_stay_apart_whatever_the_ids_are() -> None:
+    keys = ["a#3", "a", " a", "a ", "a#4"]
+    document = one(chat(tree(*((key, None, message("user", "x")) for key in keys))))
+    names = [turn.id for turn, _ in turns(document)]
+    assert len(set(names)) == len(keys)
+
+
+def test_a_kind_without_end_does_not_make_a_reason_without_end() -> None:
+    said = message("user", {"content_type": "k" * 100_000, "words": "w"})
+    _, note = found(chat(tree(("a", None, said))))
+    assert isinstance(note, Skipped)
+    assert len(note.reason) < 300
+
+
+def test_a_conversation_without_end_is_refused() -> None:
+    (refused,) = found(chat({str(n): {} for n in range(200_001)}))
+    assert refused == Skipped("chats.json", "conversation 1: it has more than 200,000 messages")

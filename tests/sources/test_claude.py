@@ -218,3 +218,15 @@ def test_nothing_in_a_record_raises(listed: Json, current: Json) -> None:
             ids = [turn.id for turn in turns(item)]
             assert len(ids) == len(set(ids))
             assert {turn.reply_to for turn in turns(item)} <= {None, *ids}
+
+
+def test_a_kind_without_end_does_not_make_a_reason_without_end() -> None:
+    piece = {"type": "k" * 100_000, "words": "w"}
+    _, note = found(chat({"uuid": "m", "sender": "human", "content": [piece]}))
+    assert isinstance(note, Skipped)
+    assert len(note.reason) < 300
+
+
+def test_a_conversation_without_end_is_refused() -> None:
+    (refused,) = found(chat(*({} for _ in range(200_001))))
+    assert refused == Skipped("c.json", "conversation 1: it has more than 200,000 messages")

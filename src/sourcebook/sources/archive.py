@@ -21,12 +21,15 @@ from typing import IO, BinaryIO
 from sourcebook.errors import UnreadableSource
 
 MAX_ENTRIES = 100_000
+MAX_WANTED = 10_000
 MAX_TOTAL = 2 * 1024**3
 MAX_RATIO = 200
 SMALL = 50 * 1024**2
 """Up to this size nobody asks how well a zip was packed."""
 
-_DAMAGE = (
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""The others unpack without a bound on memory, and no program of ours writes them."""
+DAMAGE = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
     zlib.error,
@@ -89,10 +92,28 @@ def open_archive(stream: BinaryIO, wanted: Callable[[str], bool] = everything) -
     return Archive(file, wanted, size)
 
 
+def is_plain(info: zipfile.ZipInfo) -> bool:
+    """Whether a member is packed as every program can."""
+    return info.compress_type in _PACKINGS
+
+
+def is_bomb(info: zipfile.ZipInfo, small: int) -> bool:
+    """Whether a member above a size was packed better than any honest text."""
+    return info.file_size > small and info.file_size > MAX_RATIO * max(1, info.compress_size)
+
+
 def _check_bounds(infos: list[zipfile.ZipInfo], size: int) -> None:
     if any(info.flag_bits & 1 for info in infos):
         raise UnreadableSource(
             "the zip file is protected by a password; unpack it and give the files inside"
+        )
+    if not all(map(is_plain, infos)):
+        raise UnreadableSource(
+            "the zip file is packed in an unusual way; unpack it and give the files inside"
+        )
+    if len(infos) > MAX_WANTED:
+        raise UnreadableSource(
+            f"the zip file holds more than {MAX_WANTED:,} files to read; give it in smaller parts"
         )
     total = sum(info.file_size for info in infos)
     if total > MAX_TOTAL:
@@ -127,7 +148,7 @@ class _Guarded(io.RawIOBase):
 def _guard() -> Iterator[None]:
     try:
         yield
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise UnreadableSource(
             f"the zip file is damaged or of a kind that cannot be read ({_short(error)}); "
             "download it again, or unpack it and give the files inside"

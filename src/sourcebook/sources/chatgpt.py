@@ -18,6 +18,7 @@ from sourcebook.sources.conversation import (
     Message,
     arrange,
     build,
+    check_length,
     many,
     when,
     word,
@@ -26,6 +27,7 @@ from sourcebook.sources.raw import Raw
 from sourcebook.sources.scrub import scrub
 
 Node = dict[str, Json]
+_LONGEST_KIND = 40
 _HIDDEN = "is_visually_hidden_from_conversation"
 
 
@@ -39,7 +41,7 @@ class _Damage:
     unknown: set[str] = field(default_factory=set)
 
     def notes(self) -> list[str]:
-        kinds = ", ".join(sorted(self.unknown)[:5])
+        kinds = ", ".join(kind[:_LONGEST_KIND] for kind in sorted(self.unknown)[:5])
         told = [
             (self.unusable, f"{many(self.unusable, 'message')} that cannot be used left out"),
             (self.wordless, f"{many(self.wordless, 'message')} without text left out"),
@@ -54,6 +56,7 @@ def conversation(raw: Raw, record: dict[str, Json], number: int) -> tuple[Docume
     mapping = record.get("mapping")
     if not isinstance(mapping, dict):
         raise BadRecord("its mapping is not an object")
+    check_length(mapping)
     damage = _Damage()
     nodes = {key: node for key, node in mapping.items() if isinstance(node, dict)}
     damage.unusable = len(mapping) - len(nodes)

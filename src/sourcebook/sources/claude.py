@@ -18,6 +18,7 @@ from sourcebook.sources.conversation import (
     arrange,
     as_json,
     build,
+    check_length,
     fenced,
     many,
     when,
@@ -31,6 +32,7 @@ _SPEAKERS = {"human": "user"}
 _NO_PARENT = "00000000-0000-4000-8000-000000000000"
 """What the first message names as its parent."""
 _SHORT = 200
+_LONGEST_KIND = 40
 
 
 @dataclass(slots=True)
@@ -43,7 +45,7 @@ class _Damage:
     unknown: set[str] = field(default_factory=set)
 
     def notes(self) -> list[str]:
-        kinds = ", ".join(sorted(self.unknown)[:5])
+        kinds = ", ".join(kind[:_LONGEST_KIND] for kind in sorted(self.unknown)[:5])
         told = [
             (self.unusable, f"{many(self.unusable, 'message')} that cannot be used left out"),
             (self.orphans, f"{many(self.orphans, 'message')} whose parent is lost put in line"),
@@ -58,6 +60,7 @@ def conversation(raw: Raw, record: Part, number: int) -> tuple[Document, list[st
     listed = record.get("chat_messages")
     if not isinstance(listed, list):
         raise BadRecord("its chat_messages are not a list")
+    check_length(listed)
     damage = _Damage()
     found = _by_id(listed, damage)
     messages = {key: said for key, part in found.items() if (said := _message(part, damage))}

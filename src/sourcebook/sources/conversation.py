@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -20,6 +20,7 @@ from sourcebook.sources.scrub import scrub
 _GAP = "\n\n"
 _TITLE_LENGTH = 80
 _LONGEST_TIME = 40
+_MAX_MESSAGES = 200_000
 _LINE_ENDS = "\r\n"
 _TICKS = re.compile("`{3,}")
 _MILLISECONDS = 1e11
@@ -61,6 +62,11 @@ class Conversation:
     created: str | None
     updated: str | None
     own: dict[str, Json]
+
+
+def check_length(messages: Sized) -> None:
+    if len(messages) > _MAX_MESSAGES:
+        raise BadRecord(f"it has more than {_MAX_MESSAGES:,} messages")
 
 
 def arrange(
@@ -165,8 +171,10 @@ def _unique(nodes: Iterable[str]) -> dict[str, str]:
     taken: set[str] = set()
     for number, node in enumerate(nodes, 1):
         name = scrub(node).strip() or f"message {number}"
-        names[node] = name if name not in taken else f"{name}#{number}"
-        taken.add(names[node])
+        while name in taken:
+            name = f"{name}#{number}"
+        names[node] = name
+        taken.add(name)
     return names
 
 

@@ -21,6 +21,8 @@ MAX_ITEM = 24 * 1024**2
 """Characters."""
 MAX_CONTAINERS = 2_000_000
 """Arrays and objects in one long item: empty ones take thirty times the memory of their text."""
+MAX_VALUES = 4_000_000
+"""Commas in one long item."""
 _LONG = 8 * 1024**2
 _PIECE = 1024**2
 _SNIFF = 4096
@@ -136,11 +138,12 @@ class _Window:
         self._bytes += len(data)
         self._ended = not data
         self.at = 0
-        if len(self.text) > _LONG and self._containers() > MAX_CONTAINERS:
+        if len(self.text) > _LONG and self._has_too_many_parts():
             raise self._too_large()
 
-    def _containers(self) -> int:
-        return self.text.count("[") + self.text.count("{")
+    def _has_too_many_parts(self) -> bool:
+        containers = self.text.count("[") + self.text.count("{")
+        return containers > MAX_CONTAINERS or self.text.count(",") > MAX_VALUES
 
     def _too_large(self) -> UnreadableSource:
         line, column = self._place(self.at)
