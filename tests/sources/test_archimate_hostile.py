@@ -82,9 +82,9 @@ def test_what_is_no_model_is_refused(data: str | bytes, expected: str) -> None:
     assert expected in reason(data)
 
 
-def zipped(name: str, content: bytes) -> bytes:
+def zipped(name: str, content: bytes, packing: int = zipfile.ZIP_DEFLATED) -> bytes:
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(packed, "w", packing) as archive:
         archive.writestr(name, content)
     return packed.getvalue()
 
@@ -94,6 +94,20 @@ def test_a_zip_without_a_model_or_with_too_much_is_refused() -> None:
     damaged = bytearray(zipped("model.xml", NATIVE.encode()))
     damaged[60:90] = b"\xff" * 30
     assert "damaged" in reason(bytes(damaged))
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_model_packed_in_an_unusual_way_is_refused(packing: int) -> None:
+    data = bytearray(zipped("model.xml", NATIVE.encode(), packing))
+    assert "damaged" in reason(bytes(data))
+    data[60:70] = b"\xff" * 10
+    assert "damaged" in reason(bytes(data))
+
+
+def test_a_zip_that_unpacks_to_far_more_is_refused() -> None:
+    bomb = zipped("model.xml", NATIVE.encode() + b" " * 20_000_000)
+    assert len(bomb) < 30_000
+    assert "far more than a model" in reason(bomb)
 
 
 def test_size_and_number_of_parts_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,3 +200,55 @@ def test_any_name_and_text_are_kept(name: str, words: str) -> None:
     assert "".join(kept.text.split()).endswith("".join(words.split()))
     for block in kept.blocks:
         assert kept.text[block.start : block.end].strip()
+
+
+def written(found: list[Document | Skipped]) -> int:
+    return sum(len(repr(item)) for item in found)
+
+
+def test_the_name_of_a_property_is_not_multiplied() -> None:
+    """A megabyte of name, referred to ten thousand times, would be ten gigabytes of text."""
+    named = (
+        f'<propertyDefinition identifier="p"><name>{"n" * 1_000_000}</name></propertyDefinition>'
+    )
+    used = '<property propertyDefinitionRef="p"><value>v</value></property>' * 10_000
+    body = (
+        f"<propertyDefinitions>{named}</propertyDefinitions><elements><element "
+        f'identifier="e" xsi:type="Node"><properties>{used}</properties></element></elements>'
+    )
+    assert written(results(f"{HEAD}{body}</model>")) < 12_000_000
+
+
+def test_the_name_of_a_profile_is_not_multiplied() -> None:
+    profile = f'<profile id="p" name="{"n" * 1_000_000}"/>'
+    start = NATIVE.index("<folder")
+    element = f'<element xsi:type="archimate:Node" id="x" profiles="{"p " * 10_000}"/>'
+    folder = f'<folder name="f" id="f">{element}</folder>'
+    data = NATIVE[:start] + profile + folder + NATIVE[start:]
+    assert written(results(data)) < 1_000_000
+
+
+def test_the_name_of_a_capability_is_not_multiplied() -> None:
+    elements = [element("id-c", "n" * 1_000_000, "Capability")]
+    elements += [element(f"id-{n}") for n in range(5000)]
+    belongs = [relationship(f"id-r{n}", f"id-{n}", "id-c", "Realization") for n in range(5000)]
+    began = time.process_time()
+    assert written(results(model(elements, belongs))) < 20_000_000
+    assert time.process_time() - began < 5
+
+
+def test_attributes_and_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xmltree, "MAX_ATTRIBUTES", 10)
+    assert "too many parts" in reason(EXCHANGE)
+    monkeypatch.undo()
+    monkeypatch.setattr(xmltree, "MAX_LINES", 10)
+    assert "too many parts" in reason(EXCHANGE)
+
+
+def test_a_relationship_without_a_type_is_told_and_has_a_name() -> None:
+    nameless = '<relationship identifier="id-r" source="id-a" target="id-b"/>'
+    found = results(model([element("id-a"), element("id-b")], [nameless]))
+    (told,) = [item for item in found if isinstance(item, Skipped)]
+    assert told.taken
+    (link,) = [link for item in found if isinstance(item, Document) for link in item.links]
+    assert link.type == "unknown"

@@ -19,6 +19,8 @@ _LISTED = (6, 4, 3, 2, 1)
 _NAME_WORDS = 16
 _REMARK_WORDS = 12
 _MAX_CAPABILITIES = 3
+_CAPABILITY_LENGTH = 500
+"""The name goes into the metadata of all that belongs to it."""
 _MAX_BEHIND = 50
 """Elements that are looked at behind a junction."""
 _MAX_ABOVE = 200
@@ -60,7 +62,9 @@ class Describer:
         first."""
         if element.id not in self._belongs:
             found = (self.model.elements[id] for id in self._all_above(element.id))
-            names = dict.fromkeys(e.label for e in found if e.type == "Capability")
+            names = dict.fromkeys(
+                e.label[:_CAPABILITY_LENGTH] for e in found if e.type == "Capability"
+            )
             self._belongs[element.id] = tuple(names)
         return list(self._belongs[element.id])
 
@@ -84,7 +88,7 @@ class Describer:
         return self._above[id]
 
     def _key(self, id: str) -> tuple[str, str]:
-        return self.model.elements[id].label.casefold(), id
+        return self.model.elements[id].order
 
     def _opening(self, element: Element) -> str:
         kind = words(element.type) or "element"
@@ -139,7 +143,7 @@ class Describer:
             other = self.model.elements[id]
             about = "; ".join([words(other.type), *remarks] if other.name else remarks)
             name = clip(other.label)
-            yield other.label.casefold(), id, f"{name} ({about})" if about else name
+            yield *other.order, f"{name} ({about})" if about else name
 
     def _remarks(self, relationship: Relationship) -> Iterator[str]:
         if relationship.strength:

@@ -170,7 +170,7 @@ def _by_key(pairs: Pairs | Iterable[tuple[str, str]]) -> dict[str, Json]:
 def _shown(view: View, model: Model) -> list[Element]:
     ids = {node.element for node in view.nodes} & model.elements.keys()
     found = [model.elements[id] for id in ids]
-    return sorted(found, key=lambda e: (place(e.type), e.label.casefold(), e.id))
+    return sorted(found, key=lambda e: (place(e.type), *e.order))
 
 
 def _list_shown(elements: list[Element]) -> str:

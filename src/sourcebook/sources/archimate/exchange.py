@@ -26,6 +26,7 @@ from sourcebook.sources.archimate.written import (
     identifier,
     one_line,
     prose,
+    shared_name,
     type_of,
 )
 
@@ -74,9 +75,10 @@ def _about(root: Xml) -> Pairs:
 
 def _property_names(root: Xml) -> Iterator[tuple[str, str]]:
     for node in root.iterfind("propertyDefinitions/propertyDefinition"):
-        yield identifier(node.get("identifier")), chosen(node.iterfind("name"), one_line, "")[0]
+        name, _ = chosen(node.iterfind("name"), shared_name, "")
+        yield identifier(node.get("identifier")), name
     for node in root.iterfind("propertydefs/propertydef"):
-        yield identifier(node.get("identifier")), one_line(node.get("name"))
+        yield identifier(node.get("identifier")), shared_name(node.get("name"))
 
 
 def _properties(node: Xml, keys: dict[str, str]) -> Pairs:

@@ -13,6 +13,7 @@ from typing import TypeVar
 from sourcebook.sources.archimate.vocabulary import LAYER, RELATIONSHIPS, words
 
 Pairs = tuple[tuple[str, str], ...]
+_COMPARED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,11 @@ class Element:
     @property
     def label(self) -> str:
         return self.name or f"unnamed {words(self.type)}"
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """Sorts by name. Of a name without end the beginning counts."""
+        return self.label[:_COMPARED].casefold(), self.id
 
 
 @dataclass(frozen=True, slots=True)

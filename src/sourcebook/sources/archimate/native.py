@@ -20,6 +20,7 @@ from sourcebook.sources.archimate.written import (
     identifier,
     one_line,
     prose,
+    shared_name,
     type_of,
 )
 
@@ -31,7 +32,8 @@ _VIEW = "Model"  # ArchimateDiagramModel, SketchModel, CanvasModel
 
 def read(root: Xml) -> Parts:
     profiles = {
-        identifier(node.get("id")): one_line(node.get("name")) for node in root.iterfind("profile")
+        identifier(node.get("id")): shared_name(node.get("name"))
+        for node in root.iterfind("profile")
     }
     parts = Parts(
         id=identifier(root.get("id")),
@@ -73,8 +75,8 @@ def _properties(node: Xml) -> Pairs:
 
 
 def _profiles(node: Xml, profiles: dict[str, str]) -> str:
-    names = (profiles.get(identifier(id), "") for id in one_line(node.get("profiles")).split())
-    return ", ".join(filter(None, names))
+    ids = dict.fromkeys(identifier(id) for id in one_line(node.get("profiles")).split())
+    return ", ".join(filter(None, (profiles.get(id, "") for id in ids)))
 
 
 def _element(node: Xml, type: str, folder: tuple[str, ...], profiles: dict[str, str]) -> Element:

@@ -92,7 +92,7 @@ def element_type(written: str) -> str:
 
 def relationship_type(written: str) -> str:
     """A name of RELATIONSHIPS; one that the language does not have stays, in small letters."""
-    name = written.lower().removesuffix("relationship")
+    name = written.lower().removesuffix("relationship") or "unknown"
     return _OLD_RELATIONSHIPS.get(name, name)
 
 

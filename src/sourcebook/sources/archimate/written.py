@@ -13,6 +13,7 @@ from sourcebook.sources.scrub import scrub
 _MAX_ID = 500
 _MAX_FOLDER = 200
 _MAX_TYPE = 100
+_MAX_NAME = 500
 _MADE_BY_ARCHI = re.compile(r"[0-9]|[0-9a-f-]{8,}$")
 
 
@@ -32,6 +33,13 @@ def identifier(text: str | None) -> str:
     it exports, early versions always and later ones before a digit; others' stay as they are."""
     id = one_line(text)[:_MAX_ID]
     return f"id-{id}" if _MADE_BY_ARCHI.match(id) else id
+
+
+def shared_name(text: str | None) -> str:
+    """A name that many parts refer to, as that of a property: one without end would be multiplied,
+    so it is cut."""
+    name = one_line(text)
+    return name if len(name) <= _MAX_NAME else name[: _MAX_NAME - 1] + "…"
 
 
 def type_of(node: Xml) -> str:

@@ -9,22 +9,27 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from dataclasses import dataclass, field
 from typing import BinaryIO
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from sourcebook.errors import UnreadableSource
+from sourcebook.sources.archive import DAMAGE, is_bomb, is_plain
 from sourcebook.sources.decode import mark_of
 
-MAX_BYTES = 256 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 256
-MAX_NODES = 3_000_000
+MAX_NODES = 500_000
+MAX_ATTRIBUTES = 2_000_000
+MAX_LINES = 3_000_000
 TYPE = "xsi:type"
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _LOOKS = frozenset("style bounds bendpoint feature sourceAttachment targetAttachment".split())
 _ZIP = b"PK\x03\x04"
+_SMALL = 4 * 1024 * 1024
+_TOO_MANY = "the XML has too many parts for a model; split it into several models"
+_DAMAGED = "the ZIP archive is damaged or locked; save the model anew"
 
 
 @dataclass(slots=True)
@@ -35,6 +40,7 @@ class _Tree:
     namespace: str = ""
     depth: int = 0
     nodes: int = 0
+    attributes: int = 0
     hidden: int = 0
     """How deep inside a part that is left out."""
 
@@ -44,9 +50,13 @@ class _Tree:
             self.namespace = namespace
         self.depth += 1
         self.nodes += 1
-        if self.depth > MAX_DEPTH or self.nodes > MAX_NODES:
-            what = "is nested too deeply" if self.depth > MAX_DEPTH else "has too many parts"
-            raise UnreadableSource(f"the XML {what} for a model; export the model anew")
+        self.attributes += len(attributes)
+        if self.depth > MAX_DEPTH:
+            raise UnreadableSource(
+                "the XML is nested too deeply for a model; export the model anew"
+            )
+        if self.nodes > MAX_NODES or self.attributes > MAX_ATTRIBUTES:
+            raise UnreadableSource(_TOO_MANY)
         if self.hidden or local in _LOOKS:
             self.hidden += 1
         else:
@@ -81,26 +91,28 @@ def _bounded(stream: BinaryIO) -> bytes:
 def _from_zip(data: bytes) -> bytes:
     """Archi saves a model that has images as a ZIP with `model.xml` in it."""
     try:
-        with (
-            zipfile.ZipFile(io.BytesIO(data)) as archive,
-            archive.open("model.xml") as part,
-        ):
-            return _bounded(part)  # type: ignore[arg-type]
-    except KeyError:
-        raise UnreadableSource("the ZIP archive holds no model.xml, so it is no model") from None
-    except (
-        *(zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError),
-        NotImplementedError,
-    ):
-        raise UnreadableSource(
-            "the ZIP archive is damaged or locked; save the model anew"
-        ) from None
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            info = archive.NameToInfo.get("model.xml")
+            if info is None:
+                raise UnreadableSource("the ZIP archive holds no model.xml, so it is no model")
+            if is_bomb(info, _SMALL):
+                raise UnreadableSource(
+                    "the ZIP archive unpacks to far more than a model does; save the model anew"
+                )
+            if not is_plain(info):
+                raise UnreadableSource(_DAMAGED)
+            with archive.open(info) as part:
+                return _bounded(part)  # type: ignore[arg-type]
+    except DAMAGE:
+        raise UnreadableSource(_DAMAGED) from None
 
 
 def _parse(data: bytes) -> tuple[str, Element]:
     mark = mark_of(data)
     if not (data.removeprefix(mark[0]) if mark else data).strip():
         raise UnreadableSource("the file is empty")
+    if data.count(b"\n") > MAX_LINES:
+        raise UnreadableSource(_TOO_MANY)
     parser = expat.ParserCreate("utf-8" if mark and mark[1] == "utf-8" else None, " ")
     tree = _Tree()
     parser.buffer_text = True
