@@ -15,7 +15,7 @@ from lxml import etree
 from sourcebook.model import Block, BlockKind, Document
 from sourcebook.sources.decode import Decoded
 from sourcebook.sources.docx_package import Package, W
-from sourcebook.sources.docx_styles import Numbering, Styles, value, whole
+from sourcebook.sources.docx_styles import Numbering, Style, Styles, value, whole
 from sourcebook.sources.docx_text import Paragraph, Reader
 from sourcebook.sources.headings import with_headings
 from sourcebook.sources.numbering import numbered
@@ -99,23 +99,25 @@ class _Body:
     def _paragraph(self, element: etree._Element) -> Iterator[_Piece]:
         if len(element) == 0:
             return
-        style = self._styles.get(value(element, "pPr/pStyle"))
+        about = element.find(f"{W}pPr")
+        style = self._styles.get(value(about, "pStyle"))
         paragraph = self._reader.paragraph(element)
         if not style.name.startswith("toc ") and paragraph.text:
-            yield from self._shown(element, paragraph)
+            yield from self._shown(about, style, paragraph)
         for box in self._reader.boxes(element):
             inner = self._reader.paragraph(box)
             if inner.text:
                 yield _Piece("prose", inner.text, inner.page)
 
-    def _shown(self, element: etree._Element, paragraph: Paragraph) -> Iterator[_Piece]:
-        style = self._styles.get(value(element, "pPr/pStyle"))
-        num_id = value(element, "pPr/numPr/numId") or style.num_id
-        level = whole(value(element, "pPr/numPr/ilvl"), style.num_level)
+    def _shown(
+        self, about: etree._Element | None, style: Style, paragraph: Paragraph
+    ) -> Iterator[_Piece]:
+        num_id = value(about, "numPr/numId") or style.num_id
+        level = whole(value(about, "numPr/ilvl"), style.num_level)
         number = self._numbering.next(num_id, level, style.id) if num_id not in ("", "0") else None
         label = number.text if number else ""
         text = f"{label} {paragraph.text}".strip()
-        outline = whole(value(element, "pPr/outlineLvl"))
+        outline = whole(value(about, "outlineLvl"))
         heading = style.level if outline < 0 else outline + 1 if outline < 9 else 0
         if heading:
             yield from _heading(text, label, heading, paragraph.page)
@@ -139,7 +141,7 @@ class _Body:
             yield _Piece("table", "\n".join(lines), page)
 
     def _cell(self, cell: etree._Element) -> str:
-        texts = (self._reader.paragraph(one).text for one in cell.iter(f"{W}p"))
+        texts = (self._reader.paragraph(one).text for one in self._reader.paragraphs(cell))
         return " ".join(" ".join(text.split()) for text in texts if text)
 
     def _noted(self) -> Iterator[_Piece]:
@@ -149,7 +151,7 @@ class _Body:
             known = {note.get(f"{W}id", ""): note for note in notes}
             for note_id, mark in self._reader.notes[kind].items():
                 found = known.get(note_id)
-                paragraphs = found.iter(f"{W}p") if found is not None else iter(())
+                paragraphs = self._reader.paragraphs(found) if found is not None else iter(())
                 words = " ".join(self._reader.paragraph(one).text for one in paragraphs).strip()
                 if words:
                     yield _Piece("prose", f"{mark} {words}", None)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 
 from lxml import etree
 
 from sourcebook.errors import UnreadableSource
+from sourcebook.sources.archive import DAMAGE, is_bomb, is_plain
 from sourcebook.sources.binary import OLD_WORD
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -21,8 +21,11 @@ _TRANSITIONAL = W[1:-1].encode()
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PART = 24 << 20
 """The most that one part may unpack to; a book of a thousand pages is some 10 MB."""
-_TAGS = 1_500_000
+_SMALL = 4 << 20
+_TAGS = 1_000_000
 _PARTS = 5_000
+_ENTITIES = "the Word file declares XML entities, as no word processor does; save it again in one"
+_BOMB = "the Word file unpacks to far more than a text does; open it in Word and save it again"
 _BROKEN = "the Word file is damaged or cut off; open it in Word or LibreOffice and save it again"
 
 
@@ -37,7 +40,7 @@ class Package:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
             names = self._zip.namelist()
-        except _ERRORS:
+        except DAMAGE:
             raise UnreadableSource(_BROKEN) from None
         if len(names) > _PARTS:
             raise UnreadableSource("the Word file has too many parts; save it again as .docx")
@@ -58,12 +61,17 @@ class Package:
 
     def _bytes(self, name: str) -> bytes:
         try:
-            if self._zip.getinfo(name).file_size <= _PART:
-                with self._zip.open(name) as part:
+            info = self._zip.getinfo(name)
+            if not is_plain(info):
+                raise UnreadableSource(_BROKEN)
+            if is_bomb(info, _SMALL):
+                raise UnreadableSource(_BOMB)
+            if info.file_size <= _PART:
+                with self._zip.open(info) as part:
                     data = part.read(_PART + 1)
                 if len(data) <= _PART and data.count(b"<") <= _TAGS:
                     return data
-        except _ERRORS:
+        except DAMAGE:
             raise UnreadableSource(_BROKEN) from None
         raise UnreadableSource(
             f"the Word file is too large: {name} unpacks to more than {_PART >> 20} MB or "
@@ -71,21 +79,9 @@ class Package:
         )
 
 
-_ERRORS = (
-    zipfile.BadZipFile,
-    zipfile.LargeZipFile,
-    zlib.error,
-    EOFError,
-    OSError,
-    RuntimeError,  # also NotImplementedError: a part is encrypted or packed in an unknown way
-    ValueError,
-    KeyError,
-    IndexError,
-    OverflowError,
-)
-
-
 def _tree(data: bytes) -> etree._Element:
+    if b"<!DOCTYPE" in data:
+        raise UnreadableSource(_ENTITIES)
     data = data.replace(_STRICT, _TRANSITIONAL)
     parser = etree.XMLParser(
         resolve_entities=False,
@@ -99,5 +95,5 @@ def _tree(data: bytes) -> etree._Element:
     except (etree.XMLSyntaxError, ValueError):
         raise UnreadableSource(_BROKEN) from None
     if root.getroottree().docinfo.internalDTD is not None:
-        raise UnreadableSource("the Word file declares XML entities, as no word processor does")
+        raise UnreadableSource(_ENTITIES)
     return root

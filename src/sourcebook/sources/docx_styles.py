@@ -6,6 +6,7 @@ Word stores no numbers: it counts them when it shows the text. Here they are cou
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +18,10 @@ from sourcebook.sources.docx_package import W
 _HEADING = re.compile(r"heading ([1-9])")
 _DEEPEST = 9
 _PLACE = re.compile(r"%([1-9])")
-_LONGEST_CHAIN = 50
+_LONGEST_CHAIN = 12
+"""Word itself goes no further than eleven."""
+_MAX_STYLES = 5_000
+"""Word takes some four thousand."""
 
 
 def value(element: etree._Element | None, path: str, default: str = "") -> str:
@@ -47,7 +51,8 @@ class Styles:
 
     def __init__(self, root: etree._Element | None) -> None:
         found = root.iterfind(f"{W}style") if root is not None else iter(())
-        self._elements = {style.get(f"{W}styleId", ""): style for style in found}
+        some = itertools.islice(found, _MAX_STYLES)
+        self._elements = {style.get(f"{W}styleId", ""): style for style in some}
         self._known: dict[str, Style] = {}
 
     def get(self, style_id: str) -> Style:
@@ -112,8 +117,10 @@ class Numbering:
         if root is None:
             return
         for element in root.iterfind(f"{W}abstractNum"):
-            levels = {whole(e.get(f"{W}ilvl", "")): _level(e) for e in element.iterfind(f"{W}lvl")}
-            self._lists[element.get(f"{W}abstractNumId", "")] = _List(levels)
+            levels = {whole(e.get(f"{W}ilvl", "")): e for e in element.iterfind(f"{W}lvl")}
+            self._lists[element.get(f"{W}abstractNumId", "")] = _List(
+                {at: _level(one) for at, one in levels.items() if 0 <= at < _DEEPEST}
+            )
         for element in root.iterfind(f"{W}num"):
             number = element.get(f"{W}numId", "")
             self._by_number[number] = value(element, "abstractNumId")
@@ -131,7 +138,7 @@ class Numbering:
             return None
         if level < 0:
             level = next((n for n, one in found.levels.items() if one.style == style_id), 0)
-        if level not in found.levels or not 0 <= level < _DEEPEST:
+        if level not in found.levels:
             return None
         override = self._overrides.get(num_id, {}).pop(level, None)  # once, at its first use
         before = found.counts.get(level)

@@ -17,12 +17,14 @@ from sourcebook.sources.scrub import scrub
 
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_P = f"{W}p"
 _BOX = f"{W}txbxContent"
 _HIDDEN = frozenset((f"{W}del", f"{W}moveFrom", f"{W}pPr", f"{W}rPr", _BOX, _FALLBACK))
 _AS = {f"{W}tab": "\t", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
 _NOTES = {f"{W}footnoteReference": "footnote", f"{W}endnoteReference": "endnote"}
 _TEXTS = (f"{W}t", f"{_M}t")
 _CONTENTS = re.compile(r"\s*(?:TOC|INDEX)\b", re.IGNORECASE)
+_INSTRUCTION = 200
 _SPACE = re.compile(r"[ \u00a0]*\n[ \u00a0]*")
 
 
@@ -36,6 +38,7 @@ class Reader:
     def __init__(self) -> None:
         self.notes: dict[str, dict[str, str]] = {"footnote": {}, "endnote": {}}
         self._fields: list[str] = []
+        self._hidden = 0
         self._page = 1
         self._first_page: int | None = None
         self._breaks: str | None = None
@@ -74,6 +77,13 @@ class Reader:
         self._first_page = self._first_page or shown
         return Paragraph(text, shown)
 
+    def paragraphs(self, element: etree._Element) -> Iterator[etree._Element]:
+        """The paragraphs of a cell or a note, those of text boxes too. One inside another, which
+        Word does not write, is read with the outer one."""
+        for one in element.iter(_P):
+            if next(one.iterancestors(_P, _BOX, element.tag)).tag != _P:
+                yield one
+
     def boxes(self, element: etree._Element) -> Iterator[etree._Element]:
         """The paragraphs of text boxes that hang on a paragraph."""
         for box in element.iter(_BOX):
@@ -86,14 +96,14 @@ class Reader:
         if tag == f"{W}fldChar":
             self._field(node.get(f"{W}fldCharType", ""))
         elif tag == f"{W}instrText" and self._fields:
-            self._fields[-1] += (node.text or "")[:200]
+            self._instruct(node.text or "")
         elif tag == f"{W}lastRenderedPageBreak":
             self._page += self._breaks == "rendered"
         elif tag == f"{W}br":
             is_page = node.get(f"{W}type") == "page"
             self._page += is_page and self._breaks == "set"
             return "" if is_page else "\n"
-        if any(_CONTENTS.match(field) for field in self._fields):
+        if self._hidden:
             return ""
         if tag in _TEXTS:
             return node.text or ""
@@ -107,7 +117,14 @@ class Reader:
         if mark == "begin" and len(self._fields) < 100:
             self._fields.append("")
         elif mark == "end" and self._fields:
-            self._fields.pop()
+            self._hidden -= bool(_CONTENTS.match(self._fields.pop()))
+
+    def _instruct(self, words: str) -> None:
+        """What a field is comes in pieces; its first word is enough."""
+        before = self._fields[-1]
+        now = (before + words[:_INSTRUCTION])[:_INSTRUCTION]
+        self._hidden += bool(_CONTENTS.match(now)) - bool(_CONTENTS.match(before))
+        self._fields[-1] = now
 
 
 def _shown(element: etree._Element) -> Iterator[etree._Element]:
