@@ -94,3 +94,16 @@ def test_no_front_matter(text: str) -> None:
 )
 def test_what_cannot_be_used_is_named(yaml: str, part: str) -> None:
     assert part in problem(yaml)
+
+
+def test_numbers_that_json_cannot_hold_stay_as_written() -> None:
+    assert values("a: 1.0e+999\nb: -1.0e+999\nc: 1.0e+9") == {
+        "a": "1.0e+999",
+        "b": "-1.0e+999",
+        "c": 1e9,
+    }
+
+
+@pytest.mark.parametrize("yaml", ['a: "\\UFFFFFFFF"', 'a: "\\U00110000"', f"%YAML {'9' * 5000}.1"])
+def test_numbers_beyond_the_scanner_are_a_problem_and_no_error(yaml: str) -> None:
+    assert "a number is too large" in problem(yaml)

@@ -7,6 +7,7 @@ can expand into more than it is. A block that is not valid is reported and left 
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from dataclasses import dataclass, field
 
@@ -59,6 +60,8 @@ def front_matter(text: str) -> FrontMatter:
         mark = getattr(error, "problem_mark", None)
         what = str(getattr(error, "problem", None) or getattr(error, "reason", "not readable"))
         return FrontMatter(start, end, body, problem=_problem(what, mark.line if mark else 0))
+    except (ValueError, OverflowError):  # the scanner's own: a character or a version too large
+        return FrontMatter(start, end, body, problem=_problem("a number is too large", 0))
 
 
 def _problem(what: str, line: int) -> str:
@@ -120,7 +123,8 @@ def _scalar(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Json:
     if kind in ("int", "float"):
         if not _JSON_NUMBER.fullmatch(written):
             return written
-        return int(written) if kind == "int" else float(written)
+        number = int(written) if kind == "int" else float(written)
+        return number if math.isfinite(number) else written
     if kind not in ("bool", "null", "timestamp"):
         return written
     try:
