@@ -20,16 +20,20 @@ from sourcebook.sources.raw import Raw
 from sourcebook.sources.text import paragraphs, trimmed
 
 _NEWLINE = re.compile(r"\r\n?|\n")  # the parser's own: no form feed, no U+2028
+_MARKUP = re.compile(r"[*_`\[\]<>&~!\\]")
 _WORD = re.compile(r"\w")
+_COMMENTS = re.compile(r"(?><!--.*?-->\s*+)*+", re.DOTALL)
 _SCRIPT = re.compile(r"\s*<(script|style)\b.*</\1\s*>\s*", re.IGNORECASE | re.DOTALL)
 
 # The parser takes about 0.1 ms a line: above these sizes a file is no longer hand-written text.
 _MAX_LENGTH = 5_000_000
-_MAX_LINES = 200_000
+_MAX_LINES = 50_000
 _MAX_LINE = 100_000
-_MAX_TITLE = 1_000
+_MAX_TITLE = 300
+_MAX_TITLES = 100_000
+"""Characters of all headings whose markup is read, which can cost more than the square of each."""
 
-_BLOCKS = MarkdownIt("commonmark", {"inline_definitions": True, "maxNesting": 50}).enable("table")
+_BLOCKS = MarkdownIt("commonmark", {"inline_definitions": True, "maxNesting": 16}).enable("table")
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 _INLINE = MarkdownIt("commonmark").enable("strikethrough")
 _TEXT_LEAVES = ("paragraph_open", "heading_open", "html_block")
@@ -96,14 +100,16 @@ def blocks_of(text: str, start: int = 0) -> list[Block]:
 
 def _leaves(tokens: Sequence[Token]) -> Iterator[_Lines]:
     """The leaves of the block tree in order. A line belongs to one leaf at most."""
-    items = 0
+    items = titles = 0
     for at, token in enumerate(tokens):
         items += (token.type == "list_item_open") - (token.type == "list_item_close")
         if token.map is None:
             continue
         first, last = token.map
         if token.type == "heading_open" and token.level == 0:
-            title = _plain(tokens[at + 1].content)
+            written = tokens[at + 1].content
+            titles += len(written) if _MARKUP.search(written) else 0
+            title = _plain(written) if titles <= _MAX_TITLES else " ".join(written.split())
             yield _Lines(first, last, "heading", int(token.tag[1]), title)
         elif token.type in _NO_CONTENT or _is_no_content(token):
             yield _Lines(first, last, None)
@@ -120,11 +126,7 @@ def _is_no_content(token: Token) -> bool:
     if token.type != "html_block":
         return False
     rest = token.content.strip()
-    if _SCRIPT.fullmatch(rest):
-        return True
-    while rest.startswith("<!--") and "-->" in rest:
-        rest = rest.partition("-->")[2].lstrip()
-    return not rest
+    return bool(_SCRIPT.fullmatch(rest) or _COMMENTS.fullmatch(rest))
 
 
 def _left_over(table: _Table, leaves: Sequence[_Lines]) -> Iterator[_Lines]:
@@ -140,7 +142,7 @@ def _left_over(table: _Table, leaves: Sequence[_Lines]) -> Iterator[_Lines]:
 
 def _plain(inline: str) -> str:
     """The words of a heading without its markup."""
-    if len(inline) > _MAX_TITLE:
+    if len(inline) > _MAX_TITLE or not _MARKUP.search(inline):
         return " ".join(inline.split())
     tokens = _INLINE.parseInline(inline)[0].children or []
     instead = {"softbreak": " ", "hardbreak": " ", "html_inline": ""}
