@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -261,3 +262,23 @@ def test_hostile_text_takes_no_time(text: str) -> None:
     began = time.monotonic()
     blocks_of(text)
     assert time.monotonic() - began < 10
+
+
+def many_rules() -> str:
+    return "".join(f"{n}. Rule Abc\n\n" for n in range(1, 60_000))
+
+
+def overlapping_tables() -> str:
+    """From each dotted line a run of entries goes on to the end, and is no table of contents."""
+    numbers = range(1, 8_000)
+    return "\n".join(
+        f"{n}.1 Aa ..... 5\n{n}.2.1 Title Bb\n{n}.2.2 Title Bb\n{n}.2.3 Title Bb" for n in numbers
+    )
+
+
+@pytest.mark.parametrize("make", [many_rules, overlapping_tables])
+def test_long_lists_take_time_in_proportion(make: Callable[[], str]) -> None:
+    text = make()
+    began = time.process_time()
+    blocks_of(text)
+    assert time.process_time() - began < 10

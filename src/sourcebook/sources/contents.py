@@ -29,6 +29,9 @@ _STRANGERS = 2
 _FEWEST = 4
 _PER_TITLE = 50
 """Lines that are tried for one title: a hostile text could repeat it without end."""
+_TRIED_FOR_NOTHING = 10_000
+"""Lines that may be looked at in runs that turn out to be no table, beside the text's own number:
+runs that overlap could cost the square of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +52,22 @@ class Contents:
 def find_contents(lines: Sequence[str]) -> list[Contents]:
     """All tables of contents, in order."""
     found: list[Contents] = []
-    at = 0
-    while at < len(lines):
+    at, tries = 0, len(lines) + _TRIED_FOR_NOTHING
+    while at < len(lines) and tries > 0:
         has_heading = len(lines[at]) < 40 and bool(_HEADING.fullmatch(lines[at]))
-        here = _run(lines, at + 1, True) if has_heading else None
+        here, looked_at = _run(lines, at + 1, True) if has_heading else (None, 0)
         if here is None and _LEADERS.fullmatch(lines[at][:_LONGEST]):
-            here = _run(lines, at, False)
+            here, looked_at = _run(lines, at, False)
         if here is None:
-            at += 1
+            at, tries = at + 1, tries - looked_at
         else:
             found.append(here if not has_heading else Contents(at, here.last, here.entries))
             at = here.last
     return found
 
 
-def _run(lines: Sequence[str], first: int, has_heading: bool) -> Contents | None:
-    """The table that begins at a line, if it does."""
+def _run(lines: Sequence[str], first: int, has_heading: bool) -> tuple[Contents | None, int]:
+    """The table that begins at a line, if it does, and how many lines were looked at."""
     entries: list[Entry] = []
     seen: set[tuple[int, tuple[int, ...]]] = set()
     paged, last, at = 0, first, first
@@ -81,7 +84,7 @@ def _run(lines: Sequence[str], first: int, has_heading: bool) -> Contents | None
     is_one = paged >= _FEWEST and paged * 2 >= len(entries)
     if not is_one and has_heading:
         is_one = len(seen) >= 3
-    return Contents(first, last, tuple(entries)) if is_one else None
+    return Contents(first, last, tuple(entries)) if is_one else None, at - first
 
 
 def _entry(line: str, has_heading: bool) -> tuple[bool, Entry]:

@@ -110,4 +110,5 @@ def _without_lists(
     between = sum(starts[b] - ends[a] for a, b in itertools.pairwise(flat))
     if len(whole) == len(flat) >= 3 and between >= _TEXT_BETWEEN * (len(flat) - 1):
         return accepted
-    return {at: n for at, n in accepted.items() if at not in set(flat)}
+    dropped = frozenset(flat)
+    return {at: n for at, n in accepted.items() if at not in dropped}

@@ -8,6 +8,7 @@ begins behind the speaker's name.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -159,15 +160,14 @@ def _is_clear(text: str, starts: Sequence[_Start]) -> bool:
 
 def _share(text: str, starts: Sequence[_Start]) -> float:
     """How many of the paragraphs, or else of the lines, begin a turn."""
-    lines = {start.line for start in starts}
+    lines = [start.line for start in starts]
     paragraphs = plain.paragraphs(text)
-    opened = sum(_line_of(text, block.start) in lines for block in paragraphs)
+    opened = 0
+    for block in paragraphs:
+        before = bisect_right(lines, block.start) - 1
+        opened += before >= 0 and block.start <= starts[before].words
     written = sum(not line[0].isspace() for line in _LINE.finditer(text))
     return max(opened / max(1, len(paragraphs)), len(lines) / max(1, written))
-
-
-def _line_of(text: str, at: int) -> int:
-    return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
 
 
 def _sounds_spoken(text: str, starts: Sequence[_Start]) -> bool:
