@@ -118,3 +118,20 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert count == 50_000
     assert peak < 8_000_000 < path.stat().st_size / 2
+
+
+def test_a_file_that_is_no_rows_is_given_up() -> None:
+    found = rows({"_id": "a", "text": "x"}, *["no row"] * 200_000)
+    assert len(found) == 1 + 10_001 + 1
+    assert found[-1] == Skipped(
+        "c.jsonl",
+        "more than 10,000 lines cannot be used, and hardly any can; "
+        "the rest from line 10003 on was not read",
+    )
+
+
+def test_many_bad_rows_among_as_many_good_ones_are_all_told() -> None:
+    pairs = [line for n in range(10_500) for line in ({"_id": str(n), "text": "x"}, "no row")]
+    found = rows(*pairs)
+    assert sum(isinstance(item, Document) for item in found) == 10_500
+    assert sum(isinstance(item, Skipped) for item in found) == 10_500

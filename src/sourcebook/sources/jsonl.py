@@ -21,6 +21,7 @@ from sourcebook.sources.scrub import scrub, scrub_json
 from sourcebook.sources.text import paragraphs
 
 _MAX_ROW = 64 * 1024 * 1024
+_MAX_REFUSED = 10_000
 _SNIFF = 4096
 
 
@@ -31,6 +32,7 @@ class _BadRow(ValueError):
 def read(raw: Raw) -> Iterator[Document | Skipped]:
     seen: set[int] = set()
     empty = True
+    refused = 0
     for number, line in enumerate(_lines(raw.stream), 1):
         if not line.strip():
             continue
@@ -38,6 +40,12 @@ def read(raw: Raw) -> Iterator[Document | Skipped]:
         try:
             yield _document(raw, line, number, seen)
         except _BadRow as bad:
+            refused += 1
+            if refused > _MAX_REFUSED + len(seen):
+                raise UnreadableSource(
+                    f"more than {_MAX_REFUSED:,} lines cannot be used, and hardly any can; "
+                    f"the rest from line {number} on was not read"
+                ) from None
             yield Skipped(raw.source, f"line {number}: {bad}")
     if empty:
         raise UnreadableSource("the file is empty")
