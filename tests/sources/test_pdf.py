@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import random
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -328,6 +330,66 @@ def test_a_page_that_unfolds_without_end_is_refused_in_time() -> None:
     reason = refusal(f"%PDF-1.7\n{body}trailer<</Root 1 0 R>>\n%%EOF".encode())
     assert "too long to read or is too large" in reason
     assert time.monotonic() - began < 20
+
+
+def drawn(texts: list[tuple[float, float, str]], box: str) -> bytes:
+    """One page with each text at its place."""
+    words = "".join(f"1 0 0 1 {x} {y} Tm ({text}) Tj " for x, y, text in texts)
+    objects = (
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        f"<</Type/Page/Parent 2 0 R/MediaBox[{box}]/Contents 4 0 R"
+        "/Resources<</Font<</F 5 0 R>>>>>>",
+        stream(f"BT /F 10 Tf {words}ET"),
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    )
+    body = "".join(f"{at} 0 obj\n{text}\nendobj\n" for at, text in enumerate(objects, 1))
+    return f"%PDF-1.7\n{body}trailer<</Root 1 0 R>>\n%%EOF".encode()
+
+
+DOTS = [(20.0, 800.0 - 12 * n, "a" + "." * 3000) for n in range(3)]
+CONTENTS = [
+    (x, 800.0 - 12 * n, text) for n in range(2500) for x, text in ((20, "1 Title"), (300, str(n)))
+]
+WIDE = [(20 + 40.0 * n, 800.0, "ab") for n in range(20_000)]
+WIDE += [(60 + 40.0 * n, 788.0 - 12 * line, "ab") for line in range(300) for n in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "box"),
+    [(DOTS, "0 0 600 842"), (CONTENTS, "0 -40000 600 842"), (WIDE, "0 -4000 900000 842")],
+    ids=["dots", "contents", "wide"],
+)
+def test_pages_that_could_cost_the_square_of_their_size(
+    texts: list[tuple[float, float, str]], box: str
+) -> None:
+    began = time.monotonic()
+    assert document(drawn(texts, box)).blocks
+    assert time.monotonic() - began < 8
+
+
+def test_numbers_without_end_are_no_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    about = '{"pages":1,"about":{},"outline":[]}'
+    place = "NaN,-Infinity,Infinity,NaN,NaN,0,0"
+    runs = ",".join(f'["Hi.",{place}]' for _ in range(20))
+    page = f'{{"size":[NaN,Infinity],"runs":[{runs}]}}'
+    program.write_text(f"print({about!r}); print({page!r})")
+    monkeypatch.setattr(reader, "_PROGRAM", program)
+    assert document(b"%PDF-1.7").text.count("Hi.") == 20
+
+
+def test_a_lower_limit_of_the_caller_is_no_broken_file() -> None:
+    """As where a service may use little processor time."""
+    code = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
+        "from sourcebook.sources import read_text\n"
+        "print(next(iter(read_text(sys.stdin.buffer.read(), source='a.pdf'))).text)"
+    )
+    made = pdf(lambda canvas: lines(canvas, ["Hello there."]) and None)  # type: ignore[arg-type,return-value]
+    done = subprocess.run([sys.executable, "-c", code], input=made, capture_output=True, check=True)
+    assert done.stdout == b"Hello there.\n"
 
 
 def sample() -> bytes:

@@ -7,6 +7,7 @@ the bottom of most pages (running titles, page numbers) is left out.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from statistics import median
@@ -97,16 +98,18 @@ def _parts(runs: Sequence[Run], depth: int) -> list[list[Run]]:
     if gutter is None:
         return [list(runs)]
     spanning = sorted((r for r in runs if r.x0 < gutter < r.x1), key=lambda run: run.top)
+    tops = [run.top for run in spanning]
+    sides: dict[tuple[int, bool], list[Run]] = {}
+    for run in runs:
+        if not run.x0 < gutter < run.x1:
+            place = (bisect_right(tops, run.top), run.x1 > gutter)
+            sides.setdefault(place, []).append(run)
     parts: list[list[Run]] = []
-    above = float("-inf")
-    for limit in [*spanning, None]:
-        below = limit.top if limit else float("inf")
-        band = [r for r in runs if above <= r.top < below and not r.x0 < gutter < r.x1]
-        left, right = [r for r in band if r.x1 <= gutter], [r for r in band if r.x0 >= gutter]
-        parts += [part for side in (left, right) if side for part in _parts(side, depth + 1)]
-        if limit:
-            parts.append([limit])
-            above = limit.top
+    for band in range(len(spanning) + 1):
+        for is_right in (False, True):
+            side = sides.get((band, is_right))
+            parts += _parts(side, depth + 1) if side else []
+        parts += [spanning[band : band + 1]] if band < len(spanning) else []
     return _joined(parts)
 
 

@@ -57,8 +57,8 @@ def _bookmarked(
     named = [mark for mark in outline if title_key(mark.title)]
     for mark in named:
         options = places.get((title_key(mark.title), mark.page), [])
-        free = [option for option in options if option not in found][:1]
-        for at in free:
+        if options:
+            at = options.pop(0)
             title = " ".join(made[at].text.split())
             found[at] = Heading(blocks[at].start, blocks[at].end, min(mark.level, _LEVELS), title)
     is_enough = len(found) >= 2 and len(found) >= _MATCHED * len(named)

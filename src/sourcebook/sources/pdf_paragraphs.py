@@ -23,7 +23,8 @@ _CLOSED = frozenset(".:;!?")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
 _LOOKED_AT = 30
 _BROKEN_WORD = re.compile(r"([^\W\d_]+)-$")
-_PAGE_AT_END = re.compile(r"(?:\.{3,}|…|(?:\. ){3,}).*\d$|^\d[\d.]*\s.*\s\d{1,4}$")
+_LEADERS = ("...", "…", ". . . ")
+_NUMBERED_WITH_PAGE = re.compile(r"\d[\d.]*\s.*\s\d{1,4}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def _breaks(group: Sequence[Line], line: Line, pitch: float) -> bool:
         return True
     if line.top - last.top > (pitch + 0.35) * max(line.size, 1.0):
         return True
-    if _PAGE_AT_END.search(last.text) and _PAGE_AT_END.search(line.text):
+    if _ends_in_page(last.text) and _ends_in_page(line.text):
         return True
     widest = max(member.x1 for member in group[-_LOOKED_AT:])
     is_short = last.x1 < widest - 0.12 * (widest - last.x0) or last.x1 < line.x1 - 0.25 * (
@@ -115,6 +116,13 @@ def _breaks(group: Sequence[Line], line: Line, pitch: float) -> bool:
         return True
     is_indented = line.x0 > last.x0 + 0.8 * line.size and len(group) > 1
     return is_closed and (is_short or (is_indented and not _ITEM.match(last.text)))
+
+
+def _ends_in_page(text: str) -> bool:
+    """Whether a line reads like an entry of a table of contents."""
+    if not text[-1].isdecimal():
+        return False
+    return any(mark in text for mark in _LEADERS) or bool(_NUMBERED_WITH_PAGE.match(text))
 
 
 def _is_same_font(a: Line, b: Line) -> bool:

@@ -63,10 +63,12 @@ def _limit(seconds: int) -> None:
         import resource
     except ImportError:  # Windows has none; the caller's clock is left
         return
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (_OUTPUT, _OUTPUT))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limits = {"AS": _MEMORY, "CPU": seconds, "FSIZE": _OUTPUT, "CORE": 0}
+    for name, most in limits.items():
+        what = getattr(resource, f"RLIMIT_{name}")
+        _, hard = resource.getrlimit(what)  # the caller's own limit may be lower, and stays
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (most, hard))
 
 
 def _say(value: object) -> None:

@@ -15,7 +15,7 @@ from sourcebook.sources.layout import Line, Run
 _FEWEST = 3
 _ALIGNED = 4.0
 _COLUMNS = 60
-"""Cells that others are compared with."""
+"""Cells that others are compared with, and the most of a row."""
 _MARKER = re.compile(r"[•▪◦‣·–—*-]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[a-zA-Z]|[ivxIVX]{1,5})[.)]?|§+|o")
 _CLOSE = 1.3
 _APART = 1.6
@@ -28,20 +28,21 @@ def find_tables(lines: Sequence[Line]) -> list[tuple[int, int]]:
     at = 0
     while at < len(lines):
         end = _table_end(lines, at)
-        if end - at >= _FEWEST and not _is_contents(lines[at:end]):
-            tables.append((at, end))
-            at = end
-        else:
+        if end - at < _FEWEST:
             at += 1
+            continue
+        if not _is_contents(lines[at:end]):
+            tables.append((at, end))
+        at = end
     return tables
 
 
 def _table_end(lines: Sequence[Line], start: int) -> int:
     """Just after the last line of the table that begins here: lines with cells count, and lines
     that go on in one of them may stand between."""
-    if len(cells(lines[start])) < 2:
+    columns = cells(lines[start])
+    if not 2 <= len(columns) <= _COLUMNS:
         return start
-    columns = cells(lines[start])[:_COLUMNS]
     end = at = start + 1
     while at < len(lines) and lines[at].part == lines[start].part:
         line, row = lines[at], cells(lines[at])
