@@ -35,7 +35,7 @@ def main() -> None:
 What to type next:
   .venv/bin/sourcebook search "…" --explain        why each passage is there
   .venv/bin/sourcebook search "…" --json           the same for programs, with citations
-  .venv/bin/sourcebook ingest PATH                 your own files: text, PDF, Word, chats, ArchiMate …
+  .venv/bin/sourcebook ingest PATH                 your own files: PDF, Word, chats, models …
   .venv/bin/sourcebook baseline create NAME        a name for this state, to ask it again later:
   .venv/bin/sourcebook search "…" --read-context baseline:NAME
   .venv/bin/sourcebook --help                      everything else
