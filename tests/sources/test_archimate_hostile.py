@@ -252,3 +252,9 @@ def test_a_relationship_without_a_type_is_told_and_has_a_name() -> None:
     assert told.taken
     (link,) = [link for item in found if isinstance(item, Document) for link in item.links]
     assert link.type == "unknown"
+
+
+def test_a_name_without_end_does_not_make_a_reason_without_end() -> None:
+    (told, _) = results(model([element("", "n" * 100_000)], []))
+    assert isinstance(told, Skipped)
+    assert len(told.reason) < 300

@@ -230,3 +230,10 @@ def test_a_kind_without_end_does_not_make_a_reason_without_end() -> None:
 def test_a_conversation_without_end_is_refused() -> None:
     (refused,) = found(chat(*({} for _ in range(200_001))))
     assert refused == Skipped("c.json", "conversation 1: it has more than 200,000 messages")
+
+
+def test_an_id_without_end_does_not_make_a_reason_without_end() -> None:
+    same = chat(message("m", "human", "x"), uuid="u" * 100_000)
+    _, double = found([same, same])
+    assert isinstance(double, Skipped)
+    assert len(double.reason) < 300

@@ -135,3 +135,10 @@ def test_many_bad_rows_among_as_many_good_ones_are_all_told() -> None:
     found = rows(*pairs)
     assert sum(isinstance(item, Document) for item in found) == 10_500
     assert sum(isinstance(item, Skipped) for item in found) == 10_500
+
+
+def test_an_id_without_end_does_not_make_a_reason_without_end() -> None:
+    row = {"_id": "x" * 100_000, "text": "t"}
+    _, double = rows(row, row)
+    assert isinstance(double, Skipped)
+    assert len(double.reason) < 300

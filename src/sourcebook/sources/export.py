@@ -28,6 +28,7 @@ _MEMBER = re.compile(r"(?:.*/)?conversations(?:[-_](\d{1,9}))?\.json", re.IGNORE
 _UNKNOWN_AT_FIRST = 100
 """So many records that are no conversations, and the file is taken for something else."""
 _MAX_REFUSED = 10_000
+_SHOWN = 100
 _UNDERSTOOD = (
     "not a chat export: of JSON the conversations.json of ChatGPT and Claude are understood; "
     "rows of your own belong in a .jsonl file"
@@ -157,7 +158,9 @@ class _Intake:
 
     def _check_id(self, element_id: str) -> None:
         if element_id in self._seen:
-            raise BadRecord(f"the id {element_id!r} was used before; the first one was kept")
+            raise BadRecord(
+                f"the id {element_id[:_SHOWN]!r} was used before; the first one was kept"
+            )
         self._seen.add(element_id)
 
     def _refuse(self, reason: str) -> Skipped:

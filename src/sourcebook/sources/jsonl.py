@@ -22,6 +22,7 @@ from sourcebook.sources.text import paragraphs
 
 _MAX_ROW = 64 * 1024 * 1024
 _MAX_REFUSED = 10_000
+_SHOWN = 100
 _SNIFF = 4096
 
 
@@ -82,7 +83,7 @@ def _document(raw: Raw, line: bytes, number: int, seen: set[int]) -> Document:
     metadata = {**_metadata(row), **raw.metadata}
     key = int.from_bytes(blake2b(element_id.encode("utf-8"), digest_size=8).digest(), "big")
     if key in seen:
-        raise _BadRow(f"the id {element_id!r} was used before; the first row was kept")
+        raise _BadRow(f"the id {element_id[:_SHOWN]!r} was used before; the first row was kept")
     seen.add(key)
     blocks = tuple(paragraphs(text))
     return Document(element_id, title, text, raw.source, "jsonl", blocks, metadata)

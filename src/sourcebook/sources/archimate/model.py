@@ -14,6 +14,7 @@ from sourcebook.sources.archimate.vocabulary import LAYER, RELATIONSHIPS, words
 
 Pairs = tuple[tuple[str, str], ...]
 _COMPARED = 500
+_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ def _unique(
     found: dict[str, Part] = {}
     for part in parts:
         if not part.id:
-            name = f"{part.name!r} " if part.name else ""
+            name = f"{part.name[:_SHOWN]!r} " if part.name else ""
             problems.append(Problem(f"{what} {name}was left out: it has no identifier"))
         elif part.id in taken:
             problems.append(
