@@ -251,8 +251,8 @@ def _documents(
     for item in found:
         if isinstance(item, Skipped):
             (outcome.warnings if item.taken else outcome.skipped).append(item)
-        elif first := seen.get(item.element_id):
-            again.setdefault((item.source, first), []).append(item.element_id)
+        elif item.element_id in seen:
+            again.setdefault((item.source, seen[item.element_id]), []).append(item.element_id)
         else:
             seen[item.element_id] = item.source
             yield item

@@ -1,7 +1,7 @@
 """A document's nodes in, its passages out: what the model and the full-text index see.
 
 The context goes before a passage and the clean text stays as it is: title and heading path of a
-document, with its type and date; title, date, topic, what was said before and who speaks in a
+document, with its type and date; title, date, what was said before and who speaks in a
 conversation; what the relationships say of an element. Vectors of documents and sections that are
 longer than the model come from a stated summary of them.
 """
@@ -107,7 +107,8 @@ class PassageMaker:
 
 def _heading(document: Document, node: Node) -> str:
     """What the title does not say: the heading path, type and date, or the relationships."""
-    path = () if "speaker" in node.metadata else node.section_path  # an episode has no words
+    # An episode is named by its first message: in the context of all, it would make them alike.
+    path = () if "speaker" in node.metadata else node.section_path
     if path[:1] == (document.title,):
         path = path[1:]
     kind, date = node.metadata.get("document_type"), node.metadata.get("date")
