@@ -55,7 +55,7 @@ def engine() -> SemanticChunker:
     """As the engine makes it: one tokenizer for counts and vectors."""
     embedder = LocalEmbedder()
     static = StaticModel(locate("potion-base-8M"), tokenizer=embedder.tokenizer)
-    return SemanticChunker(embedder.count, static.embed, static.measure)
+    return SemanticChunker(static.count, static.embed, static.measure)
 
 
 def main() -> None:

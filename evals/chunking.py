@@ -156,7 +156,7 @@ def chunkers(embedder: LocalEmbedder) -> dict[str, Cutter]:
     folder = locate(BOUNDARY_MODEL)
     static = StaticModel(folder, tokenizer=embedder.tokenizer)
     most = embedder.max_tokens - CONTEXT
-    semantic = SemanticChunker(embedder.count, static.embed, static.measure)
+    semantic = SemanticChunker(static.count, static.embed, static.measure)
     fitted = ChunkOptions(target_tokens=min(512, most), max_tokens=min(768, most))
     found: dict[str, Cutter] = {
         "fixed 512 tokens": windows(embedder.tokenizer, embedder.max_tokens),

@@ -67,6 +67,6 @@ def _chunker(settings: Settings, embedder: LocalEmbedder) -> Callable[[], Chunki
         if settings.chunking.strategy == "fixed":
             return FixedChunker(embedder.count)
         model = StaticModel(locate(BOUNDARY_MODEL), tokenizer=embedder.tokenizer)
-        return SemanticChunker(embedder.count, model.embed, model.measure)
+        return SemanticChunker(model.count, model.embed, model.measure)
 
     return make

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
+from sourcebook.models.words import WordTokens
+
 Floats = NDArray[np.float32]
 
-BATCH = 4096  # texts tokenised at a time: bounds the memory, keeps all cores busy
+BATCH = 4096  # texts tokenised at a time: bounds the memory
 GATHER = 1024  # tokens whose vectors are gathered at a time: a megabyte, which stays in the cache
 CONTINUATION = "##"
 
@@ -40,6 +42,7 @@ class StaticModel:
         self.tokenizer.encode_special_tokens = True  # a text that talks of [SEP] means the word
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
+        self._words = WordTokens(self.tokenizer)
         rows = _weighted(table.astype(np.float32), own.get_vocab())
         self.table = _reordered(rows, own.get_vocab(), self.tokenizer.get_vocab())
 
@@ -52,12 +55,14 @@ class StaticModel:
         vectors = np.zeros((len(texts), self.table.shape[1]), dtype=np.float32)
         counts = np.zeros(len(texts), dtype=np.int64)
         for start in range(0, len(texts), BATCH):
-            batch = list(texts[start : start + BATCH])
-            encoded = self.tokenizer.encode_batch_fast(batch, add_special_tokens=False)
-            ids = [one.ids for one in encoded]
+            ids = self._words.ids(texts[start : start + BATCH])
             vectors[start : start + BATCH] = self.pool(ids)
             counts[start : start + BATCH] = [len(one) for one in ids]
         return vectors, counts
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """The token counts alone."""
+        return self._words.count(texts)
 
     def pool(self, ids: Sequence[Sequence[int]]) -> Floats:
         """Return the vectors of texts that are already tokenised with this model's tokenizer."""
