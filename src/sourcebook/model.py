@@ -337,6 +337,14 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class Adjustment:
+    """Something known of a document that changed its place, by what factor."""
+
+    name: str
+    factor: float
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     rank: int
     node: Node
@@ -348,8 +356,35 @@ class Hit:
     relevance: float | None = None
     quality: Json = None
     """What the analyzer says of it; None while it was not scored."""
+    adjustments: tuple[Adjustment, ...] = ()
+    expanded: str = ""
+    """The text with its surroundings, where it is too short to be judged alone."""
     summary: bool = False
     """Whether the model saw a summary, the text being longer than it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A hit that a gate refused, and why."""
+
+    node_id: str
+    element_id: str
+    reason: str
+    relevance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One numbered source of an assembled context: a hit, or what stands beside one."""
+
+    number: int
+    node: Node
+    text: str
+    relevance: float | None
+    citation: Citation
+    why_included: str
+    path: tuple[str, ...] = ()
+    """The nodes that led from a hit to it."""
 
 
 @dataclass(frozen=True, slots=True)
