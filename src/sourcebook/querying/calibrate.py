@@ -1,8 +1,8 @@
 """What the searches say of a passage in, the probability that it answers the question out.
 
-A logistic function of the cosine and of the share of the question's words, fitted for each embedding
-model on judged questions, near misses and questions about something else (`evals/calibrate.py` makes
-the numbers). It means the same for every question. A model without a fit gets a cautious reading
+A logistic function of the cosine and of the share of the question's words, fitted for each
+embedding model on judged questions, near misses and questions about something else
+(`evals/calibrate.py` makes the numbers). It means the same for every question. A model without a fit gets a cautious reading
 of its cosines, and the answer says so.
 """
 

@@ -21,12 +21,13 @@ WEIGHTS: Mapping[QueryType, tuple[float, float]] = {
 """Shares of dense and full-text search in a weighted sum."""
 
 _DEFINITION = re.compile(
-    r"\bwhat (?:does|do|did) .+ mean\b|\bwhat is meant by\b|\bmeaning of\b|\bdefin(?:e|es|ed|ition)\b",
+    r"\bwhat (?:does|do|did) .+ mean\b|\bwhat is meant by\b|\bmeaning of\b"
+    r"|\bdefin(?:e|es|ed|ition)\b",
     re.IGNORECASE,
 )
 _LOCATION = re.compile(
-    r"\bwhere (?:is|are|was|were|does|do|did|can) .*\b(?:mention|say|state|describ|define|cover|find"
-    r"|found|discuss|set out|written|listed)\w*|\b(?:which|what) (?:section|article|clause|page"
+    r"\bwhere (?:is|are|was|were|does|do|did|can) .*\b(?:mention|say|state|describ|define|cover"
+    r"|find|found|discuss|set out|written|listed)\w*|\b(?:which|what) (?:section|article|clause|page"
     r"|chapter|document|file|paragraph|exhibit|conversation|message|view)s?\b",
     re.IGNORECASE,
 )
@@ -47,7 +48,8 @@ TYPES: Mapping[str, str] = {
     "ccr": r"cc&rs?|ccrs?|covenants?|declaration",
     "bylaws": r"by-?laws?",
     "rules": r"rules? and regulations?|house rules?",
-    "response_letter": r"precedents?|previous(?:ly)? (?:approvals?|approved|decisions?)|response letters?",
+    "response_letter": r"precedents?|previous(?:ly)? (?:approvals?|approved|decisions?)"
+    r"|response letters?",
     "application_form": r"application (?:form|process)|application forms?",
     "minutes": r"(?:meeting )?minutes of|meeting minutes",
     "policy": r"polic(?:y|ies)",
