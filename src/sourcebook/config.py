@@ -93,6 +93,18 @@ class Search(_Section):
     )
 
 
+class Monitoring(_Section):
+    log: bool = Field(True, description="a row about every question that is asked")
+    query_text: bool = Field(True, description="with its words; otherwise only their hash")
+
+
+class Context(_Section):
+    max_tokens: int = Field(4000, ge=1, le=1_000_000)
+    max_sources: int = Field(8, ge=1, le=100)
+    neighbours: int = Field(1, ge=0, le=10, description="passages before and after a hit")
+    hops: int = Field(1, ge=0, le=3, description="links to follow from a hit")
+
+
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="SOURCEBOOK_", env_nested_delimiter="__", extra="forbid", frozen=True
@@ -106,8 +118,10 @@ class Settings(BaseSettings):
     embedding: Embedding = Embedding()
     chunking: Chunking = Chunking()
     search: Search = Search()
+    context: Context = Context()
     generator: Generator = Generator()
     documents: tuple[DocumentRule, ...] = ()
+    monitoring: Monitoring = Monitoring()
 
     @property
     def scope(self) -> Scope:

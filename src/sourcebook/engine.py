@@ -8,12 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from sourcebook import history, indexing, sources
+from sourcebook import history, indexing, monitor, sources
 from sourcebook.analysis import ANALYZER_VERSION
 from sourcebook.chunking.strategy import ChunkingStrategy
-from sourcebook.config import Settings
+from sourcebook.config import Monitoring, Settings
 from sourcebook.context.generated import Asking, Contexts
 from sourcebook.context.passages import CONTEXT_VERSION, PassageMaker
+from sourcebook.contexts import Context, Wanted, assemble_context
 from sourcebook.errors import InvalidInput, NotFound, SpaceMismatch
 from sourcebook.hashing import digest
 from sourcebook.ingest import Builder, Outcome, Progress, Request, ingest
@@ -39,6 +40,8 @@ from sourcebook.retrieve import Answer, Options, search
 from sourcebook.sources.governing import Rules, governed
 
 HEAD = ReadContext()
+_QUERIES_SUMMED_UP = 10_000
+"""The newest questions, by which `status` judges."""
 
 
 class Engine:
@@ -71,7 +74,14 @@ class Engine:
 
     def in_repository(self, name: str) -> Engine:
         """The same store and models, another repository."""
-        settings = self.settings.model_copy(update={"repository": name})
+        return self._with(repository=name)
+
+    def unlogged(self) -> Engine:
+        """The same, but what is asked of it is not what people ask: an evaluation."""
+        return self._with(monitoring=Monitoring(log=False))
+
+    def _with(self, **changes: Any) -> Engine:
+        settings = self.settings.model_copy(update=changes)
         made = (settings, self.store, self.embedder, lambda: self._chunker)
         return Engine(*made, self.root, self.generator)
 
@@ -172,6 +182,40 @@ class Engine:
         searches = Searches(self.store, self.embedder, self.scope, space)
         return search(searches, query, Options(k=k, **given))
 
+    def record(
+        self, answer: Answer, *, kind: str = "search", mode: str = "hybrid", rerank: str = "none"
+    ) -> None:
+        """Log that this was asked, where the settings allow it. Costs no time, never fails."""
+        ours = self.settings.monitoring
+        if ours.log:
+            row = monitor.asked(answer, kind, mode, rerank, keep_text=ours.query_text)
+            self.store.log_queries(self.scope, [row])
+
+    def context(
+        self,
+        query: str,
+        max_tokens: int | None = None,
+        max_sources: int | None = None,
+        *,
+        hops: int | None = None,
+        neighbours: int | None = None,
+        **options: Any,
+    ) -> Context:
+        """Numbered sources for a reader with a token budget; `options` are those of a search.
+        What is not given comes from the settings."""
+        given = {
+            "max_tokens": max_tokens,
+            "max_sources": max_sources,
+            "hops": hops,
+            "neighbours": neighbours,
+        }
+        ours = self.settings.context.model_dump()
+        wanted = Wanted(**ours | {name: n for name, n in given.items() if n is not None})
+        wanted.check()
+        answer = self.search(query, wanted.candidates, **options)
+        made = (self.store, self.scope, self.embedder.count)
+        return assemble_context(*made, answer, wanted, options.get("filters", ()))
+
     # --- structured reads ----------------------------------------------------------------------
 
     def resolve(self, context: ReadContext = HEAD) -> Resolved:
@@ -258,8 +302,16 @@ class Engine:
                 }
                 for s in spaces
             ],
-            "queries": {},
+            "queries": self._queries(),
         }
+
+    def _queries(self) -> dict[str, Json]:
+        rows = self.store.query_log(self.scope, since=None, limit=_QUERIES_SUMMED_UP)
+        state = {
+            "logged": self.settings.monitoring.log,
+            "dropped": self.store.queries_dropped,
+        }
+        return state | monitor.summarise(rows)
 
     # --- spaces --------------------------------------------------------------------------------
 

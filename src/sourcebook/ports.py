@@ -114,6 +114,31 @@ class Evidence(NamedTuple):
     """BM25 as a share of the most that the question's terms could give, 0 to 1."""
 
 
+class Asked(NamedTuple):
+    """One question that was asked and what became of it, for monitoring."""
+
+    at: str
+    """UTC, ISO 8601 with microseconds."""
+    kind: str
+    """search, agent or context."""
+    text: str | None
+    """None where the settings say not to keep it."""
+    text_hash: str
+    """Of the normalised text: equal questions have one."""
+    revision: int
+    mode: str
+    rerank: str
+    status: str
+    relevance: float | None
+    """Of the first hit."""
+    results: int
+    found_by_both: int
+    dense_only: int
+    sparse_only: int
+    candidates: int
+    latency_ms: float
+
+
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """How much of what a search may see has a vector."""
@@ -194,6 +219,23 @@ class Store(Protocol):
 
     def text(self, scope: Scope, node: Node) -> str: ...
     def links(self, scope: Scope, node_id: str, revision: int) -> list[Link]: ...
+    def children(self, scope: Scope, node_id: str, revision: int, limit: int) -> list[Node]:
+        """The visible nodes that a node contains, in the order of the text."""
+        ...
+
+    def relations(
+        self, scope: Scope, node_ids: Sequence[str], revision: int, limit: int
+    ) -> list[Link]:
+        """What these nodes are connected with beside the structure of their documents: visible
+        links at either end, each once."""
+        ...
+
+    def relations_among(
+        self, scope: Scope, node_ids: Sequence[str], revision: int, limit: int
+    ) -> list[Link]:
+        """The same, where both ends are among these nodes."""
+        ...
+
     def counts(self, scope: Scope, revision: int) -> Mapping[str, int]: ...
 
     # search
@@ -250,5 +292,19 @@ class Store(Protocol):
 
     def put_quality(self, scope: Scope, analyzer: str, scores: Mapping[str, Json]) -> None: ...
     def quality(self, scope: Scope, analyzer: str, versions: Sequence[str]) -> dict[str, Json]: ...
+
+    # monitoring
+    @property
+    def queries_dropped(self) -> int:
+        """Rows for the query log that this store had to give up since it was opened."""
+        ...
+
+    def log_queries(self, scope: Scope, rows: Sequence[Asked]) -> None:
+        """Returns at once and never fails; the rows are written a little later, or dropped."""
+        ...
+
+    def query_log(self, scope: Scope, since: str | None, limit: int) -> list[Asked]:
+        """Newest first; `since` is a time as in Asked."""
+        ...
 
     def close(self) -> None: ...

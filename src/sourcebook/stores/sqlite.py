@@ -29,10 +29,11 @@ from sourcebook.model import (
     Scope,
     Space,
 )
-from sourcebook.ports import Coverage, Evidence, Pending, StoredPassage, Vectors, Within
+from sourcebook.ports import Asked, Coverage, Evidence, Pending, StoredPassage, Vectors, Within
 from sourcebook.stores import history, moments, spaces
 from sourcebook.stores.connections import Connections, Location
 from sourcebook.stores.queries import QUERIES
+from sourcebook.stores.query_log import QueryLog
 from sourcebook.stores.rows import NODE_WIDTH, Row, to_json, to_link, to_node, to_passage
 from sourcebook.stores.search import Searcher
 from sourcebook.stores.texts import TextCache
@@ -54,6 +55,7 @@ class SqliteStore:
         self._repositories: dict[Scope, int] = {}
         self._spaces: dict[tuple[int, Space], int] = {}
         self._searcher = Searcher(self.reader)
+        self._queries = QueryLog(connections)
 
     @classmethod
     def open(
@@ -79,6 +81,7 @@ class SqliteStore:
         return self._connections.read_only
 
     def close(self) -> None:
+        self._queries.close()
         self._connections.close()
 
     # --- writing -------------------------------------------------------------------------------
@@ -172,6 +175,25 @@ class SqliteStore:
     def links(self, scope: Scope, node_id: str, revision: int) -> list[Link]:
         """At either end of the node."""
         return [to_link(row) for row in self._all("links", scope, id=node_id, revision=revision)]
+
+    def children(self, scope: Scope, node_id: str, revision: int, limit: int) -> list[Node]:
+        """The visible nodes that a node contains, in the order of the text."""
+        rows = self._all("children", scope, id=node_id, revision=revision, limit=limit)
+        return [to_node(row) for row in rows]
+
+    def relations(
+        self, scope: Scope, node_ids: Sequence[str], revision: int, limit: int
+    ) -> list[Link]:
+        """Visible links at either end that do not come from the structure of a document."""
+        wanted = {"ids": json.dumps(list(node_ids)), "revision": revision, "limit": limit}
+        return [to_link(row) for row in self._all("relations", scope, **wanted)]
+
+    def relations_among(
+        self, scope: Scope, node_ids: Sequence[str], revision: int, limit: int
+    ) -> list[Link]:
+        """The same, where both ends are among these nodes."""
+        wanted = {"ids": json.dumps(list(node_ids)), "revision": revision, "limit": limit}
+        return [to_link(row) for row in self._all("relations_among", scope, **wanted)]
 
     def counts(self, scope: Scope, revision: int) -> Mapping[str, int]:
         """Visible nodes by kind, and passages and links."""
@@ -305,6 +327,21 @@ class SqliteStore:
         wanted = json.dumps(list(versions))
         found = self._all("quality", scope, analyzer=analyzer, versions=wanted)
         return {version: json.loads(scores) for version, scores in found}
+
+    # --- monitoring ----------------------------------------------------------------------------
+
+    @property
+    def queries_dropped(self) -> int:
+        return self._queries.dropped
+
+    def log_queries(self, scope: Scope, rows: Sequence[Asked]) -> None:
+        """Returns at once and never fails; the rows are written a little later, or dropped."""
+        self._queries.add(scope, rows)
+
+    def query_log(self, scope: Scope, since: str | None, limit: int) -> list[Asked]:
+        """Newest first, those of this process included."""
+        self._queries.flush()
+        return [Asked(*row) for row in self._all("query_log", scope, since=since, limit=limit)]
 
     def _space_row(self, db: sqlite3.Connection, repository: int, space: Space) -> int | None:
         """Remembered once it is there: what a space holds never changes."""

@@ -16,6 +16,10 @@ AND ($.resolution = :resolution OR $.node_id = $.element_id)
 $.id, $.element_id, $.kind, $.version_id, $.content_hash, $.parent_id, $.position, $.title,
 $.source, $.start, $."end", $.section_path, $.page, $.metadata
 
+-- fragment: is_relation
+-- Not one that only says how a document is made up.
+$.type NOT IN ('contains', 'follows', 'responds-to')
+
 -- fragment: as_text
 -- A JSON value as filters compare it.
 CASE $.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST($.value AS TEXT) END
@@ -142,6 +146,33 @@ SELECT text FROM content WHERE repository = :repository AND hash = :hash
 SELECT l.source_id, l.target_id, l.type, l.metadata FROM link l
 WHERE l.repository = :repository AND (l.source_id = :id OR l.target_id = :id) AND {visible l}
 ORDER BY l.type, l.source_id, l.target_id, l.row
+
+-- name: children
+-- What a node contains, in the order of the text.
+SELECT {node_columns n} FROM link l
+CROSS JOIN node n ON n.repository = l.repository AND n.id = l.target_id
+WHERE l.repository = :repository AND l.source_id = :id AND l.type = 'contains'
+  AND {visible l} AND {visible n}
+ORDER BY n.start, n."end" DESC, n.id LIMIT :limit
+
+-- name: relations
+-- Links at either end of a JSON list of nodes that do not come from the structure of a document. Both
+-- ends may state one, so it may be there twice.
+SELECT l.source_id, l.target_id, l.type, l.metadata FROM json_each(:ids) wanted
+CROSS JOIN link l ON l.repository = :repository AND l.source_id = wanted.value
+WHERE {visible l} AND {is_relation l}
+UNION
+SELECT l.source_id, l.target_id, l.type, l.metadata FROM json_each(:ids) wanted
+CROSS JOIN link l ON l.repository = :repository AND l.target_id = wanted.value
+WHERE {visible l} AND {is_relation l}
+ORDER BY 3, 1, 2, 4 LIMIT :limit
+
+-- name: relations_among
+-- The same, where both ends are in the list.
+SELECT DISTINCT l.source_id, l.target_id, l.type, l.metadata FROM json_each(:ids) wanted
+CROSS JOIN link l ON l.repository = :repository AND l.source_id = wanted.value
+WHERE l.target_id IN (SELECT value FROM json_each(:ids)) AND {visible l} AND {is_relation l}
+ORDER BY 3, 1, 2, 4 LIMIT :limit
 
 -- name: counts
 -- How many rows of each kind a revision shows.
@@ -353,3 +384,26 @@ INSERT OR REPLACE INTO quality (repository, version_id, analyzer, scores) VALUES
 SELECT q.version_id, q.scores FROM json_each(:versions) v
 CROSS JOIN quality q
   ON q.repository = :repository AND q.version_id = v.value AND q.analyzer = :analyzer
+
+
+-- === monitoring ==================================================================================
+
+-- name: log_query
+-- Behind the repository, in the order of the fields of Asked.
+INSERT INTO query_log (
+  repository, at, kind, text, text_hash, revision, mode, rerank, status, relevance, results,
+  found_by_both, dense_only, sparse_only, candidates, latency_ms)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: prune_query_log
+-- What is older than the newest rows.
+DELETE FROM query_log WHERE repository = :repository AND row <= (
+  SELECT row FROM query_log WHERE repository = :repository ORDER BY row DESC LIMIT 1 OFFSET :kept)
+
+-- name: query_log
+-- Newest first.
+SELECT at, kind, text, text_hash, revision, mode, rerank, status, relevance, results,
+  found_by_both, dense_only, sparse_only, candidates, latency_ms
+FROM query_log
+WHERE repository = :repository AND (:since IS NULL OR at >= :since)
+ORDER BY row DESC LIMIT :limit

@@ -1,4 +1,5 @@
-"""`status`: what a repository holds, and whether its index is complete."""
+"""`status`: what a repository holds, whether its index is complete, and how questions were
+answered."""
 
 from __future__ import annotations
 
@@ -7,14 +8,17 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from sourcebook.serve.options import Json, chosen
-from sourcebook.serve.render import fields, note
+from sourcebook.serve.render import fields, note, table
 from sourcebook.serve.reply import Reply
+
+_LONGEST_QUERY = 60
 
 
 def status(ctx: typer.Context, as_json: Json = False) -> Reply:
-    """Show what the repository holds and what is still to be indexed."""
+    """Show what the repository holds, what is still to be indexed and what was asked."""
     with chosen(ctx).open() as engine:
         data = engine.status()
         where = (engine.settings.store, engine.settings.repository)
@@ -35,6 +39,57 @@ def _show(data: dict[str, Any], where: tuple[str, str], out: Console) -> None:
     spaces = [
         ("space", f"{s['id']} ({s['dimensions']} dimensions, {s['state']})") for s in data["spaces"]
     ]
-    fields(out, [*rows, *spaces])
+    fields(out, [*rows, *spaces, *_asked(data["queries"])])
     if index["failed"]:
         note(out, "failed", f"{index['failed']} texts could not be embedded")
+    _questions(out, data["queries"])
+
+
+def _asked(queries: dict[str, Any]) -> list[tuple[str, str]]:
+    """How questions were answered, a line each."""
+    if not queries["count"]:
+        return [("questions", "none yet" if queries["logged"] else "not logged")]
+    since = queries["since"][:16].replace("T", " ")
+    rows = [("questions", f"{queries['count']:,} since {since} UTC")]
+    rows.append(("answered", _shares(queries["status"])))
+    if queries["sources"]["both"] is not None:
+        rows.append(("found by", _shares(queries["sources"])))
+    if queries["relevance"]["mean"] is not None:
+        rows.append(("relevance", "of the first hit: " + _numbers(queries["relevance"], ".2f")))
+    rows.append(("latency in ms", _numbers(queries["latency_ms"], ".0f")))
+    by_rerank = queries["latency_ms_by_rerank"]
+    if len(by_rerank) > 1:
+        rows += [
+            (f"… {name}", _numbers({k: v for k, v in times.items() if k != "count"}, ".0f"))
+            for name, times in by_rerank.items()
+        ]
+    return rows
+
+
+def _questions(out: Console, queries: dict[str, Any]) -> None:
+    """What is asked most, and what finds too little."""
+    lists = {
+        "asked most": queries["hot"],
+        "no results": queries["no_results"]["queries"],
+        "low confidence": queries["low_confidence"]["queries"],
+    }
+    for title, questions in lists.items():
+        if questions:
+            out.print(Text(f"\n{title}", style="bold"))
+            rows = [(_words(q), q["count"], q["relevance"]) for q in questions]
+            table(out, ("query", "times", "relevance"), rows, whole=("times", "relevance"))
+
+
+def _words(question: dict[str, Any]) -> str:
+    text: str | None = question["query"]
+    if text is None:
+        return f"(words not kept, {question['text_hash'][:8]})"
+    return text if len(text) <= _LONGEST_QUERY else text[: _LONGEST_QUERY - 1] + "…"
+
+
+def _shares(shares: dict[str, float]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {share:.0%}" for name, share in shares.items())
+
+
+def _numbers(numbers: dict[str, float], form: str) -> str:
+    return ", ".join(f"{name} {value:{form}}" for name, value in numbers.items())
