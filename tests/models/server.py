@@ -59,6 +59,8 @@ FAILURES = {
 
 class ChatServer(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128
+    """Or a dozen clients at once would wait a second for their connections."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

@@ -62,7 +62,8 @@ def test_with_a_schema_the_answer_is_json(server: ChatServer, text: str) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Sure! Here it is", '{"n": NaN}', '{"n": 3', "```", "[" * 9999]
+    "text",
+    ["", "Sure! Here it is", '{"n": NaN}', '{"n": 3', "```", "[" * 9999, '{"n": 3, "n": 4}'],
 )
 def test_an_answer_that_should_be_json_and_is_not(server: ChatServer, text: str) -> None:
     server.answer = lambda body: text

@@ -13,16 +13,26 @@ from sourcebook.model import Json
 _EXCERPT = 200
 
 
-def strict_json(data: str | bytes) -> Json:
-    """ValueError for all that is not JSON, also NaN and nesting without end."""
+def strict_json(data: str | bytes, *, unique: bool = False) -> Json:
+    """ValueError for all that is not JSON, also NaN and nesting without end; with `unique` also
+    for an object that gives a name twice: nobody knows which of its values is meant."""
 
     def refuse(name: str) -> NoReturn:
         raise ValueError(f"{name} is not JSON")
 
     try:
-        return json.loads(data, parse_constant=refuse)
+        return json.loads(
+            data, parse_constant=refuse, object_pairs_hook=_unique if unique else None
+        )
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        raise ValueError("a name twice")
+    return named
 
 
 def said(body: bytes, without_key: Callable[[str], str] = str) -> tuple[str, str]:

@@ -68,7 +68,7 @@ class ChatModel:
         body["response_format"] = {"type": "json_schema", "json_schema": form}
         text = _unfenced(self._text(self._ask(body)).strip())
         try:
-            strict_json(text)
+            strict_json(text, unique=True)
         except ValueError:
             raise self._wrong("gave an answer that is not JSON") from None
         return text
