@@ -384,7 +384,14 @@ class Source:
     citation: Citation
     why_included: str
     path: tuple[str, ...] = ()
-    """The nodes that led from a hit to it."""
+    """The nodes that led from a hit to it, both ends included."""
+    title: str = ""
+    """Of its document, conversation or element."""
+    parts: tuple[str, ...] = ()
+    """The nodes that it was merged from."""
+    superseded_by: str | None = None
+    """By which document; empty where it is superseded, but by what is not known."""
+    supersedes: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
