@@ -1,7 +1,8 @@
 """USE CASE: a question's answer in, one assembled context out: numbered, cited, within a budget.
 
 hits by their worth -> what is linked with them -> further hits -> neighbours merged in -> what else
-stands beside them -> assemble. Everything is read at the revision that the search was answered at.
+stands beside them -> assemble. Everything is read at the revision that the search was answered at,
+and the order of the hits is the search's own.
 """
 
 from __future__ import annotations
@@ -148,6 +149,7 @@ def assemble_context(
     gatherer.place_linked(wanted.hops)
     gatherer.place_hits(wanted.max_sources)
     gatherer.merge_neighbours(wanted.neighbours)
+    gatherer.place_hits(wanted.max_sources)
     gatherer.place_neighbours(wanted.neighbours)
     made = draft.finish()
     relationships = _relationships(around, made.sources)

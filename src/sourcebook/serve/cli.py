@@ -18,7 +18,16 @@ import typer
 
 from sourcebook import __version__
 from sourcebook.errors import SourcebookError
-from sourcebook.serve.commands import evaluate, history, ingest, models, nodes, search, status
+from sourcebook.serve.commands import (
+    context,
+    evaluate,
+    history,
+    ingest,
+    models,
+    nodes,
+    search,
+    status,
+)
 from sourcebook.serve.options import Chosen
 from sourcebook.serve.render import error_console, one_line
 from sourcebook.serve.reply import Reply, describe, error_document, write_json
@@ -65,6 +74,7 @@ def choose(
 
 app.command("ingest")(ingest.ingest)
 app.command("search")(search.search)
+app.command("context")(context.context)
 app.command("get")(nodes.get)
 app.command("list")(nodes.list_nodes)
 app.command("links")(nodes.links)
