@@ -22,7 +22,15 @@ from sourcebook.measures import Judgments, ndcg, recall, reciprocal_rank
 from sourcebook.model import Json
 from sourcebook.sources import read
 
-MODES = ("dense", "sparse", "hybrid", "default")
+MODES: Mapping[str, Mapping[str, Json]] = {
+    "dense": {"mode": "dense"},
+    "sparse": {"mode": "sparse"},
+    "hybrid": {"mode": "hybrid"},
+    "default": {},
+}
+"""What each mode asks of a search; `default` asks for nothing."""
+USUAL = ("dense", "sparse", "hybrid", "default")
+MEASURES = ("ndcg@10", "recall@10", "recall@100", "mrr@10")
 DEPTH = 100
 Progress = Callable[[str, int, int], None]
 """Called with the step's name, what is done and what there is in all."""
@@ -42,24 +50,23 @@ def evaluate(
     engine: Engine,
     path: Path,
     *,
-    modes: Sequence[str] = MODES,
+    modes: Sequence[str] = USUAL,
     run: Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Json]:
     """Measures and times of each mode; `run` gets the ranking of `default` in TREC form."""
-    if unknown := set(modes) - set(MODES):
-        raise InvalidInput(f"there is no mode {min(unknown)!r}; choose from {', '.join(MODES)}")
+    check_modes(modes)
     collection = read_collection(path)
-    engine = engine.in_repository(f"eval-{collection.name}")
+    engine = engine.in_repository(f"eval-{collection.name}").unlogged()
     source = engine.source_of(collection.corpus)
     documents = read(collection.corpus, source=source, format="jsonl")
     request = Request(documents, f"evaluation of {collection.name}", prune=lambda _: True)
-    outcome = engine.take_in(request, embedding_progress=_step(progress, "embedding"))
+    outcome = engine.take_in(request, embedding_progress=step(progress, "embedding"))
     measured, timings = {}, {}
     for mode in modes:
-        rankings, times = _rank(engine, collection, mode, _step(progress, mode))
+        rankings, times = _rank(engine, collection, mode, step(progress, mode))
         measured[mode] = _measure(rankings, collection)
-        timings[mode] = _spread(times)
+        timings[mode] = spread(times)
         if run is not None and mode == "default":
             write_run(rankings, run)
     return {
@@ -71,6 +78,13 @@ def evaluate(
     }
 
 
+def check_modes(modes: Sequence[str]) -> None:
+    if unknown := set(modes) - set(MODES):
+        raise InvalidInput(
+            f"there is no mode {min(unknown)!r}; choose from {', '.join(MODES)}", field="modes"
+        )
+
+
 def read_collection(path: Path) -> Collection:
     """Only the queries that have judgments."""
     corpus, queries = path / "corpus.jsonl", path / "queries.jsonl"
@@ -78,7 +92,7 @@ def read_collection(path: Path) -> Collection:
     if not corpus.is_file() or not queries.is_file() or not judged:
         raise InvalidInput(
             f"{path} is not a test collection; it needs corpus.jsonl, queries.jsonl and qrels.tsv "
-            "or qrels/test.tsv",
+            "or qrels/test.tsv, or give a file of golden questions",
             field="path",
         )
     judgments = _read_judgments(judged[0])
@@ -104,36 +118,14 @@ def write_run(rankings: Rankings, file: Path) -> None:
     file.write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def plot(result: Mapping[str, Json], file: Path) -> None:
-    """A picture of the measures, mode beside mode."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
-    modes = result["modes"]
-    names = list(next(iter(modes.values())))
-    width = 0.8 / len(modes)
-    for number, (mode, measured) in enumerate(modes.items()):
-        places = [i + (number - (len(modes) - 1) / 2) * width for i in range(len(names))]
-        bars = axes.bar(places, [measured[n] for n in names], width * 0.94, label=mode)
-        axes.bar_label(bars, fmt="%.3f", fontsize=7, padding=2)
-    axes.set_xticks(range(len(names)), names)
-    axes.set_ylim(0, 1)
-    axes.set_title(f"{result['dataset']}: {result['queries']} queries")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, ncols=len(modes))
-    figure.savefig(file, dpi=150)
-
-
 def _rank(
     engine: Engine, collection: Collection, mode: str, progress: Callable[[int, int], None] | None
 ) -> tuple[Rankings, list[float]]:
     rankings: Rankings = {}
     times = []
-    chosen = {} if mode == "default" else {"mode": mode}
     for done, (query, text) in enumerate(collection.queries.items(), start=1):
         started = perf_counter()
-        answer = engine.search(text, DEPTH, per_document=1, **chosen)
+        answer = engine.search(text, DEPTH, per_document=1, **MODES[mode])
         times.append((perf_counter() - started) * 1e3)
         rankings[query] = [(h.node.element_id, h.scores.fused or 0.0) for h in answer.results]
         if progress:
@@ -149,15 +141,12 @@ def _measure(rankings: Rankings, collection: Collection) -> dict[str, float]:
         ]
         return round(fmean(values), 5)
 
-    return {
-        "ndcg@10": mean(ndcg, 10),
-        "recall@10": mean(recall, 10),
-        "recall@100": mean(recall, 100),
-        "mrr@10": mean(reciprocal_rank, 10),
-    }
+    values = (mean(ndcg, 10), mean(recall, 10), mean(recall, 100), mean(reciprocal_rank, 10))
+    return dict(zip(MEASURES, values, strict=True))
 
 
-def _spread(times: Sequence[float]) -> dict[str, float]:
+def spread(times: Sequence[float]) -> dict[str, float]:
+    """Of the times of one mode."""
     cuts = quantiles(times, n=20, method="inclusive") if len(times) > 1 else list(times) * 19
     return {"mean": round(fmean(times), 2), "p50": round(cuts[9], 2), "p95": round(cuts[18], 2)}
 
@@ -186,5 +175,6 @@ def _read_query(line: str, file: Path, number: int) -> tuple[str, str]:
         raise InvalidInput(message) from None
 
 
-def _step(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
+def step(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
+    """The progress of one step."""
     return (lambda done, total: progress(name, done, total)) if progress else None
