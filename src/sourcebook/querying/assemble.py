@@ -133,7 +133,7 @@ class Draft:
 def with_tail(made: Assembled, title: str, lines: Sequence[str], draft: Draft) -> Assembled:
     """One more block behind the sources, with as many of these lines as there is room for."""
     start, end = f"[{title}]", "---"
-    clean = [one_line(line) for line in lines]
+    clean = [quoted(one_line(line)) for line in lines] if made.sources else []
     sizes = draft.count([start, end, *clean])
     left = draft.max_tokens - made.tokens - sizes[0] - sizes[1] - _APART
     chosen: list[str] = []

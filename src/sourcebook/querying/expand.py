@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from sourcebook.model import Filter, Json, Link, Node, Scope
 from sourcebook.ports import Store
@@ -252,7 +253,7 @@ def _ends(link: Link, anchors: Mapping[str, Json]) -> tuple[str, str]:
 def _order(link: Link, anchors: Mapping[str, Json], ranks: Mapping[str, int]) -> tuple[Json, ...]:
     """What replaces a document, then what search found too, then what the node itself points to."""
     here, there = _ends(link, anchors)
-    rank = ranks.get(there, len(ranks) + 1)
+    rank = ranks.get(there, inf)
     return link.type != "supersedes", rank, here != link.source_id
 
 
