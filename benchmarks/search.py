@@ -30,6 +30,7 @@ from sourcebook.ingest import Request
 from sourcebook.model import Block, Document, Filter, ReadContext
 from sourcebook.models.install import locate
 from sourcebook.models.static import StaticModel
+from sourcebook.ports import EmbeddedQuery
 from sourcebook.querying.prepare import normalize
 from sourcebook.stores.sqlite import SqliteStore
 
@@ -41,6 +42,7 @@ class TurnedStatic:
     """The static model's vectors in 384 dimensions; an isometry keeps every cosine."""
 
     provider, model, dimensions, max_tokens = "bench", "static-384", DIMENSIONS, 510
+    late = None
 
     def __init__(self) -> None:
         self._model = StaticModel(locate(BOUNDARY_MODEL))
@@ -57,8 +59,8 @@ class TurnedStatic:
         vectors[norms[:, 0] == 0, 0] = 1.0
         return (vectors / np.where(norms == 0, 1, norms)).astype(np.float32)
 
-    def embed_query(self, text: str) -> np.ndarray:
-        return self.embed([text])[0]
+    def embed_query(self, text: str) -> EmbeddedQuery:
+        return EmbeddedQuery(self.embed([text])[0])
 
 
 def passages(wanted: int) -> list[str]:
@@ -112,13 +114,13 @@ class CachedVectors:
         self._vectors = dict(zip(texts, embedder.embed(texts), strict=True))
         self.provider, self.model = embedder.provider, embedder.model
         self.dimensions, self.max_tokens = embedder.dimensions, embedder.max_tokens
-        self.count, self.embed = embedder.count, embedder.embed
+        self.count, self.embed, self.late = embedder.count, embedder.embed, None
         self._embedder = embedder
 
-    def embed_query(self, text: str) -> np.ndarray:
+    def embed_query(self, text: str) -> EmbeddedQuery:
         if text not in self._vectors:
-            self._vectors[text] = self._embedder.embed_query(text)
-        return self._vectors[text]
+            self._vectors[text] = self._embedder.embed_query(text).vector
+        return EmbeddedQuery(self._vectors[text])
 
 
 def lance(folder: Path, texts: Sequence[str], vectors: np.ndarray) -> Callable[..., object]:
@@ -161,7 +163,7 @@ def filtered_recall(engine: Engine, asked: Sequence[str], vectors: np.ndarray) -
         filters = (Filter(key, (value,)),) if key else ()
         found = 0
         for text in asked:
-            query = engine.embedder.embed_query(text).astype(np.float64)
+            query = engine.embedder.embed_query(text).vector.astype(np.float64)
             scores = vectors[rows].astype(np.float64) @ query
             true = {f"p{n:06d}" for n in rows[np.argsort(-scores, kind="stable")[:10]]}
             hits = engine.search(text, 10, mode="dense", filters=filters).results
@@ -239,7 +241,7 @@ def main() -> None:
         if not given.without_lancedb:
             peer = lance(Path(folder) / "lance", texts, vectors)
             embed = engine.embedder.embed_query
-            modes["LanceDB hybrid"] = timed(lambda text: peer(text, embed(text)), asked)
+            modes["LanceDB hybrid"] = timed(lambda text: peer(text, embed(text).vector), asked)
             result["times faster than LanceDB (p50)"] = round(
                 modes["LanceDB hybrid"]["p50"] / modes["hybrid"]["p50"], 2
             )

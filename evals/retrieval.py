@@ -62,7 +62,7 @@ def peer(engine: Sourcebook, collection: Collection) -> float:
         for limit in (10, 100):
             values = []
             for query, text in collection.queries.items():
-                ranking = search(text, engine.embedder.embed_query(text), limit)
+                ranking = search(text, engine.embedder.embed_query(text).vector, limit)
                 values.append(ndcg(ranking, collection.judgments[query], 10))
             scores.append(round(fmean(values), 5))
     return max(scores)

@@ -16,6 +16,7 @@ from sourcebook.models.install import locate
 from sourcebook.models.local import LocalEmbedder
 from sourcebook.models.static import StaticModel
 from sourcebook.ports import Generator
+from sourcebook.querying.ask import DEADLINE_S
 from sourcebook.stores.sqlite import SqliteStore
 
 BOUNDARY_MODEL = "potion-base-8M"
@@ -33,11 +34,12 @@ class Sourcebook(Engine):
         """`given` are settings: tenant, repository, …; the rest comes from the configuration."""
         settings = load(config, store=store, **given)
         embedder = LocalEmbedder(settings.embedding.model)
-        generator = _generator(settings)
+        generator, judge = _generators(settings)
         opened = _store(settings)
         folder = opened.path.resolve().parent
         root = folder.parent if folder.name == HOME else folder
-        return cls(settings, opened, embedder, _chunker(settings, embedder), root, generator)
+        made = (settings, opened, embedder, _chunker(settings, embedder), root)
+        return cls(*made, generator, judge)
 
 
 def _store(settings: Settings) -> SqliteStore:
@@ -49,17 +51,23 @@ def _store(settings: Settings) -> SqliteStore:
     return SqliteStore.open(settings.store, busy_timeout=settings.busy_timeout_s)
 
 
-def _generator(settings: Settings) -> Generator | None:
-    """Imported only where one is configured: most programs need no HTTP client."""
+def _generators(settings: Settings) -> tuple[Generator | None, Generator | None]:
+    """The language model for ingest, which may take its time, and the same one for questions, which
+    may not; each with a circuit breaker of its own. Imported only where one is configured: most
+    programs need no HTTP client."""
     ours = settings.generator
     if not ours.base_url:
-        return None
+        return None, None
     from sourcebook.models.chat import ChatModel
     from sourcebook.models.http import Limits
 
     key = generator_key(ours.base_url)
+    made = (ours.base_url, ours.model, key)
     patient = Limits(total_s=ours.timeout_s * 4)
-    return ChatModel(ours.base_url, ours.model, key, timeout_s=ours.timeout_s, limits=patient)
+    return (
+        ChatModel(*made, timeout_s=ours.timeout_s, limits=patient),
+        ChatModel(*made, timeout_s=min(ours.timeout_s, DEADLINE_S), limits=Limits()),
+    )
 
 
 def _chunker(settings: Settings, embedder: LocalEmbedder) -> Callable[[], ChunkingStrategy]:

@@ -20,7 +20,7 @@ from pydantic_settings import (
 )
 
 from sourcebook.errors import ConfigError
-from sourcebook.model import ChunkOptions, Metadata, Scope
+from sourcebook.model import ChunkOptions, Factors, Metadata, Scope
 
 DEFAULT_STORE = "sqlite:///.sourcebook/sourcebook.db"
 CONFIG_FILE = "sourcebook.toml"
@@ -82,6 +82,8 @@ class DocumentRule(_Section):
 
 class Search(_Section):
     depth: int = Field(100, ge=1, le=10_000, description="candidates of each search")
+    rerank: Literal["none", "local", "late", "llm"] = "local"
+    cache: bool = True
     rrf_k: int = Field(60, ge=1)
     dense_weight: float = Field(1.0, ge=0)
     sparse_weight: float = Field(1.0, ge=0)
@@ -105,6 +107,19 @@ class Context(_Section):
     hops: int = Field(1, ge=0, le=3, description="links to follow from a hit")
 
 
+class Adjust(_Section):
+    """What a document's standing changes, by factors of its passages' worth."""
+
+    binding: float = Field(1.1, gt=0)
+    primary: float = Field(1.05, gt=0)
+    superseded: float = Field(0.5, gt=0)
+    asked_type: float = Field(1.1, gt=0, description="of the type that the question names")
+    primary_types: tuple[str, ...] = ("design_guidelines",)
+
+    def factors(self) -> Factors:
+        return Factors(**self.model_dump())
+
+
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="SOURCEBOOK_", env_nested_delimiter="__", extra="forbid", frozen=True
@@ -118,6 +133,7 @@ class Settings(BaseSettings):
     embedding: Embedding = Embedding()
     chunking: Chunking = Chunking()
     search: Search = Search()
+    adjust: Adjust = Adjust()
     context: Context = Context()
     generator: Generator = Generator()
     documents: tuple[DocumentRule, ...] = ()

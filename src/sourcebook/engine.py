@@ -36,7 +36,7 @@ from sourcebook.model import (
 from sourcebook.ports import Embedder, Generator, Store
 from sourcebook.quality import QUALITY_VERSION, score
 from sourcebook.querying.search import Searches
-from sourcebook.retrieve import Answer, Options, search
+from sourcebook.retrieve import Answer, Caches, Options, search
 from sourcebook.sources.governing import Rules, governed
 
 HEAD = ReadContext()
@@ -53,15 +53,19 @@ class Engine:
         chunker: Callable[[], ChunkingStrategy],
         root: Path,
         generator: Generator | None = None,
+        judge: Generator | None = None,
     ) -> None:
-        """Files below `root` are named relative to it."""
+        """Files below `root` are named relative to it. `generator` writes contexts at ingest,
+        `judge` answers while a question waits."""
         self.root = root.resolve()
         self.settings = settings
         self.scope = settings.scope
         self.store = store
         self.embedder = embedder
         self.generator = generator
+        self.judge = judge
         self._make_chunker = chunker
+        self._caches = Caches.make()
 
     def __enter__(self) -> Self:
         return self
@@ -83,7 +87,7 @@ class Engine:
     def _with(self, **changes: Any) -> Engine:
         settings = self.settings.model_copy(update=changes)
         made = (settings, self.store, self.embedder, lambda: self._chunker)
-        return Engine(*made, self.root, self.generator)
+        return Engine(*made, self.root, self.generator, self.judge)
 
     # --- taking in -----------------------------------------------------------------------------
 
@@ -168,8 +172,9 @@ class Engine:
 
     # --- asking --------------------------------------------------------------------------------
 
-    def search(self, query: str, k: int = 10, **options: Any) -> Answer:
-        """Ranked hits; `options` are those of retrieve.Options."""
+    def search(self, query: str, k: int = 10, *, kind: str | None = None, **options: Any) -> Answer:
+        """Ranked hits; `options` are those of retrieve.Options. `kind` is what the query log calls
+        it."""
         ours = self.settings.search
         weights = {
             "dense": ours.dense_weight,
@@ -177,10 +182,25 @@ class Engine:
             "staged": ours.staged_weight,
             "combined": ours.combined_weight,
         }
-        given = {"depth": ours.depth, "rrf_k": ours.rrf_k, "weights": weights, **options}
-        space = None if options.get("mode") == "sparse" else self._usable_space()
-        searches = Searches(self.store, self.embedder, self.scope, space)
-        return search(searches, query, Options(k=k, **given))
+        given = {
+            "depth": ours.depth,
+            "rrf_k": ours.rrf_k,
+            "weights": weights,
+            "rerank": ours.rerank,
+            "cache": ours.cache,
+            "factors": self.settings.adjust.factors(),
+            **options,
+        }
+        asked = Options(k=k, **given)
+        space = None if asked.mode == "sparse" else self._usable_space()
+        caches = self._caches if asked.cache else None
+        searches = Searches(
+            self.store, self.embedder, self.scope, space, caches.questions if caches else None
+        )
+        answer = search(searches, query, asked, self.judge, caches.answers if caches else None)
+        kind = kind or ("agent" if asked.gate else "search")
+        self.record(answer, kind=kind, mode=asked.mode, rerank=asked.rerank)
+        return answer
 
     def record(
         self, answer: Answer, *, kind: str = "search", mode: str = "hybrid", rerank: str = "none"
@@ -212,7 +232,7 @@ class Engine:
         ours = self.settings.context.model_dump()
         wanted = Wanted(**ours | {name: n for name, n in given.items() if n is not None})
         wanted.check()
-        answer = self.search(query, wanted.candidates, **options)
+        answer = self.search(query, wanted.candidates, kind="context", **options)
         made = (self.store, self.scope, self.embedder.count)
         return assemble_context(*made, answer, wanted, options.get("filters", ()))
 

@@ -30,8 +30,11 @@ def fill(
     while found := store.pending(scope, space, limit=_CLAIM):
         for start in range(0, len(found), _BATCH):
             batch = found[start : start + _BATCH]
-            vectors = embedder.embed([p.text for p in batch])
-            store.put_vectors(scope, space, [p.text_hash for p in batch], vectors)
+            texts = [p.text for p in batch]
+            vectors, tokens = (
+                embedder.embed_late(texts) if embedder.late else (embedder.embed(texts), None)
+            )
+            store.put_vectors(scope, space, [p.text_hash for p in batch], vectors, tokens)
             done += len(batch)
             if progress:
                 progress(done, max(done, total))

@@ -302,6 +302,8 @@ class Scores:
     exact: int = 0
     fused: float | None = None
     rerank: float | None = None
+    adjusted: float | None = None
+    """What it was ordered by: the worth that its reranker gave it, times its adjustments."""
 
 
 class Fused(NamedTuple):
@@ -334,6 +336,18 @@ class Citation:
     start: int
     end: int
     text_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """What a document's standing does to the worth of its passages."""
+
+    binding: float = 1.1
+    primary: float = 1.05
+    superseded: float = 0.5
+    asked_type: float = 1.1
+    """For the type of document that the question names."""
+    primary_types: tuple[str, ...] = ("design_guidelines",)
 
 
 @dataclass(frozen=True, slots=True)

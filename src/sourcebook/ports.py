@@ -32,6 +32,27 @@ from sourcebook.model import (
 )
 
 Vectors = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.float64]
+
+
+class EmbeddedQuery(NamedTuple):
+    """What a model makes of a question: one vector, and one of each token if it gives those."""
+
+    vector: Vectors
+    tokens: Vectors | None = None
+
+
+class Late(Protocol):
+    """Token vectors as an embedder keeps them, and how alike two texts are by them."""
+
+    def maxsim(self, query: Vectors, coded: Sequence[bytes]) -> Vectors:
+        """For each text: the mean over the query's rows of the best cosine with one of its
+        tokens."""
+        ...
+
+    def vectors(self, coded: bytes) -> Vectors:
+        """The token vectors of one text."""
+        ...
 
 
 class Embedder(Protocol):
@@ -51,8 +72,17 @@ class Embedder(Protocol):
         """One row a document text, in the given order."""
         ...
 
-    def embed_query(self, text: str) -> Vectors:
-        """One vector; a query is cut at `max_tokens`, a document never."""
+    def embed_query(self, text: str) -> EmbeddedQuery:
+        """A query is cut at `max_tokens`, a document never."""
+        ...
+
+    @property
+    def late(self) -> Late | None:
+        """None where the model gives no token vectors."""
+        ...
+
+    def embed_late(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
+        """As `embed`, and each text's token vectors, coded. Only where `late` is there."""
         ...
 
 
@@ -104,14 +134,17 @@ class Pending:
     text: str
 
 
-class Evidence(NamedTuple):
-    """What dense and full-text search say of one passage, on scales that do not depend on what
-    else was found."""
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What dense and full-text search say of some passages, on scales that do not depend on what
+    else was found; one entry a passage."""
 
-    cosine: float | None
-    """None where the passage has no vector."""
-    lexical: float
+    cosine: Floats | None
+    """NaN where a passage has no vector; None where nothing was to be compared with."""
+    lexical: Floats
     """BM25 as a share of the most that the question's terms could give, 0 to 1."""
+    vectors: Vectors | None
+    """Rows of zeros where a passage has none."""
 
 
 class Asked(NamedTuple):
@@ -254,11 +287,14 @@ class Store(Protocol):
         query: PreparedQuery,
         passages: Sequence[int],
         within: Within,
-    ) -> list[Evidence]:
+    ) -> Evidence:
         """What both searches say of these passages, whether they found them or not."""
         ...
 
     def coverage(self, scope: Scope, space: Space, within: Within) -> Coverage: ...
+    def has_facet(self, scope: Scope, keys: Sequence[str]) -> bool:
+        """Whether any passage, of any revision, has metadata under one of these keys."""
+        ...
 
     # vectors
     def spaces(self, scope: Scope) -> list[Space]: ...
@@ -272,8 +308,21 @@ class Store(Protocol):
 
     def count_pending(self, scope: Scope, space: Space) -> int: ...
     def put_vectors(
-        self, scope: Scope, space: Space, hashes: Sequence[str], vectors: Vectors
-    ) -> None: ...
+        self,
+        scope: Scope,
+        space: Space,
+        hashes: Sequence[str],
+        vectors: Vectors,
+        tokens: Sequence[bytes] | None = None,
+    ) -> None:
+        """`tokens` are the texts' coded token vectors, where the model gives them."""
+        ...
+
+    def token_vectors(
+        self, scope: Scope, space: Space, passages: Sequence[int]
+    ) -> list[bytes | None]:
+        """Of each passage, in order; None where there are none."""
+        ...
 
     # what a language model answered
     def generated(self, scope: Scope, keys: Sequence[str]) -> dict[str, str]:

@@ -52,7 +52,7 @@ def test_vectors_are_finite_and_of_unit_length(vectors: np.ndarray) -> None:
 
 
 def test_meaning_is_nearer_than_words(embedder: LocalEmbedder) -> None:
-    query = embedder.embed_query("Which component ships what customers bought?")
+    query = embedder.embed_query("Which component ships what customers bought?").vector
     near, far = embedder.embed([TEXTS[0], "Which customers bought a component of the ship?"])
     unrelated = embedder.embed(["Rain is expected in the north on Friday."])[0]
     assert query @ near > query @ unrelated + 0.05
@@ -79,7 +79,7 @@ def test_four_threads_at_once_get_the_same_bytes(model_dir: Path, vectors: np.nd
 def test_query_of_a_model_without_prefix_is_its_document_vector(
     embedder: LocalEmbedder, vectors: np.ndarray
 ) -> None:
-    assert embedder.embed_query(TEXTS[0]).tobytes() == vectors[0].tobytes()
+    assert embedder.embed_query(TEXTS[0]).vector.tobytes() == vectors[0].tobytes()
 
 
 def test_no_texts_give_no_rows(embedder: LocalEmbedder) -> None:
@@ -107,8 +107,8 @@ def test_longest_text_is_taken_and_one_token_more_refused(embedder: LocalEmbedde
 
 
 def test_query_is_cut_at_what_the_model_takes(embedder: LocalEmbedder) -> None:
-    cut = embedder.embed_query(words(510) + "zebra " * 50)
-    assert cut.tobytes() == embedder.embed_query(words(510)).tobytes()
+    cut = embedder.embed_query(words(510) + "zebra " * 50).vector
+    assert cut.tobytes() == embedder.embed_query(words(510)).vector.tobytes()
 
 
 def test_lone_surrogate_does_not_stop_the_rest(embedder: LocalEmbedder) -> None:

@@ -607,20 +607,50 @@ class StoreConformance:
         rows = [
             match.passage for match in store.dense_search(SCOPE, SPACE, vectors[0], 9, Within(1))
         ]
-        told = dict(
-            zip(rows, store.evidence(SCOPE, SPACE, vectors[0], query, rows, Within(1)), strict=True)
-        )
-        assert all(0 <= evidence.lexical <= 1 for evidence in told.values())
-        best = max(told, key=lambda row: told[row].lexical)
-        assert best == found[0].passage
-        assert [row for row in rows if told[row].lexical == 0]  # the blue sky
-        cosines = [told[row].cosine for row in rows]
-        assert cosines == sorted(cosines, reverse=True)
-        for match in store.dense_search(SCOPE, SPACE, vectors[0], 9, Within(1)):
-            assert told[match.passage].cosine == match.score
+        told = store.evidence(SCOPE, SPACE, vectors[0], query, rows, Within(1))
+        assert told.cosine is not None
+        assert told.vectors is not None
+        assert all(0 <= share <= 1 for share in told.lexical)
+        assert rows[int(told.lexical.argmax())] == found[0].passage
+        assert 0 in told.lexical  # the blue sky
+        assert list(told.cosine) == sorted(told.cosine, reverse=True)
+        dense = store.dense_search(SCOPE, SPACE, vectors[0], 9, Within(1))
+        assert list(told.cosine) == [match.score for match in dense]
+        assert told.vectors @ vectors[0] == pytest.approx(told.cosine, abs=1e-6)
         alone = store.evidence(SCOPE, None, None, query, rows, Within(1))
-        assert [e.cosine for e in alone] == [None] * len(rows)
-        assert [e.lexical for e in alone] == [told[row].lexical for row in rows]
+        assert alone.cosine is None
+        assert alone.vectors is None
+        assert list(alone.lexical) == list(told.lexical)
+
+    def test_a_passage_without_a_vector_has_no_cosine(self, store: Store) -> None:
+        put(store, tree("a", ["red fox", "blue sky"]))
+        store.register_space(SCOPE, SPACE)
+        todo = store.pending(SCOPE, SPACE)
+        vectors = units(1)
+        store.put_vectors(SCOPE, SPACE, [todo[0].text_hash], vectors)
+        query = PreparedQuery("", "", ("red", "blue"))
+        rows = [match.passage for match in store.sparse_search(SCOPE, query, 9, Within(1))]
+        told = store.evidence(SCOPE, SPACE, vectors[0], query, rows, Within(1))
+        assert told.cosine is not None
+        assert told.vectors is not None
+        for cosine, vector in zip(told.cosine, told.vectors, strict=True):
+            assert np.isnan(cosine) == (not vector.any())
+
+    def test_token_vectors_are_kept_beside_the_vector(self, store: Store) -> None:
+        put(store, tree("a", ["red fox", "blue sky", "red sky"]))
+        store.register_space(SCOPE, SPACE)
+        todo = store.pending(SCOPE, SPACE)
+        hashes = [p.text_hash for p in todo]
+        coded = [f"code of {p.text}".encode() for p in todo]
+        store.put_vectors(SCOPE, SPACE, hashes[:-1], units(len(todo) - 1), coded[:-1])
+        store.put_vectors(SCOPE, SPACE, hashes[-1:], units(1))
+        query = PreparedQuery("", "", ("red", "blue", "fox", "sky"))
+        rows = [match.passage for match in store.sparse_search(SCOPE, query, 9, Within(1))]
+        texts = {p.row: p.passage.embedded_text for p in store.passages(SCOPE, 1, rows)}
+        known = dict(zip((p.text for p in todo), [*coded[:-1], None], strict=True))
+        assert store.token_vectors(SCOPE, SPACE, rows) == [known[texts[row]] for row in rows]
+        assert store.token_vectors(SCOPE, SPACE, [999_999]) == [None]
+        assert not any(store.token_vectors(OTHER, SPACE, rows))
 
     # --- quality -------------------------------------------------------------------------------
 

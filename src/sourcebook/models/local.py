@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ import numpy as np
 
 from sourcebook.errors import InvalidInput, ModelUnavailable
 from sourcebook.models.install import advice, locate
+from sourcebook.models.late import TokenCodec
 from sourcebook.models.manifest import DEFAULT_MODEL, entry_of
-from sourcebook.ports import Vectors
+from sourcebook.ports import EmbeddedQuery, Vectors
 
 Progress = Callable[[int, int], None]
 """Called with (texts done, texts in all)."""
@@ -60,32 +62,72 @@ class LocalEmbedder:
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """One row a text, in the given order. A text that the model would have to cut is refused
         before any work is done."""
+        return self._each(texts, lambda ids: (self._pooled(self._hidden(ids)), b""), progress)[0]
+
+    def embed_late(
+        self, texts: Sequence[str], progress: Progress | None = None
+    ) -> tuple[Vectors, list[bytes]]:
+        """The same, and each text's coded token vectors from the same pass of the model."""
+        late = self.late
+        assert late is not None
+
+        def both(ids: list[int]) -> tuple[Vectors, bytes]:
+            hidden = self._hidden(ids)
+            return self._pooled(hidden), late.encode(ids[1:-1], _units(hidden[1:-1]))
+
+        return self._each(texts, both, progress)
+
+    def embed_query(self, text: str) -> EmbeddedQuery:
+        """The query is cut to what the model takes."""
+        ids = self._ids(self._entry.query_prefix + text)
+        hidden = self._hidden(ids)
+        tokens = _units(hidden[1:-1]) if self.late is not None else None
+        return EmbeddedQuery(self._pooled(hidden), tokens)
+
+    def token_vectors(self, text: str) -> tuple[list[int], Vectors]:
+        """The ids of a text's tokens and their vectors, of length 1."""
+        ids = self._ids(text)
+        return ids[1:-1], _units(self._hidden(ids)[1:-1])
+
+    @cached_property
+    def late(self) -> TokenCodec | None:
+        """How token vectors are kept, None for a model that was not fitted for it."""
+        return TokenCodec.of(self.model, self.tokenizer)
+
+    def _each(
+        self,
+        texts: Sequence[str],
+        work: Callable[[list[int]], tuple[Vectors, bytes]],
+        progress: Progress | None,
+    ) -> tuple[Vectors, list[bytes]]:
         self._refuse_too_long(texts)
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        coded = []
         with ThreadPoolExecutor(self._threads) as pool:
-            for row, vector in enumerate(pool.map(self._embed_one, texts)):
+            for row, (vector, code) in enumerate(pool.map(lambda t: work(self._ids(t)), texts)):
                 vectors[row] = vector
+                coded.append(code)
                 if progress:
                     progress(row + 1, len(texts))
-        return vectors
+        return vectors, coded
 
-    def embed_query(self, text: str) -> Vectors:
-        """One vector; the query is cut to what the model takes."""
-        return self._embed_one(self._entry.query_prefix + text)
-
-    def _embed_one(self, text: str) -> Vectors:
+    def _ids(self, text: str) -> list[int]:
         [encoding] = _encode(self.tokenizer, [text], special=True)
-        return self._forward(_cut(encoding.ids, self._entry.max_length))
+        return _cut(encoding.ids, self._entry.max_length)
 
-    def _forward(self, ids: list[int]) -> Vectors:
-        """The model's vector of one token sequence, pooled and of unit length."""
+    def _hidden(self, ids: list[int]) -> Vectors:
+        """The model's vectors of one token sequence, one row a token."""
         tokens = np.asarray([ids], dtype=np.int64)
         inputs = {
             "input_ids": tokens,
             "attention_mask": np.ones_like(tokens),
             "token_type_ids": np.zeros_like(tokens),
         }
-        hidden = self._load_session().run(None, inputs)[0][0]
+        hidden: Vectors = self._load_session().run(None, inputs)[0][0]
+        return hidden
+
+    def _pooled(self, hidden: Vectors) -> Vectors:
+        """One vector of length 1."""
         pooled = hidden[0] if self._entry.pooling == "cls" else hidden.mean(axis=0)
         unit: Vectors = (pooled / max(float(np.linalg.norm(pooled)), 1e-12)).astype(np.float32)
         return unit
@@ -122,6 +164,13 @@ class LocalEmbedder:
             raise ModelUnavailable(
                 f"{name} of the model {self.model} cannot be read; {advice(self.model)}."
             ) from error
+
+
+def _units(rows: Vectors) -> Vectors:
+    """The rows, each of length 1."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    scaled: Vectors = (rows / np.maximum(lengths, 1e-12)).astype(np.float32)
+    return scaled
 
 
 def _usable_cores() -> int:

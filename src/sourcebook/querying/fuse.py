@@ -1,4 +1,4 @@
-"""Ranked lists in, one ranked list out, by weighted reciprocal rank fusion.
+"""Ranked lists in, one ranked list out, by weighted reciprocal rank fusion or a weighted sum.
 
 Cormack, Clarke and Büttcher (2009): score = sum over lists of weight / (k + rank), k = 60. Every
 source's own score and rank stay with the candidate. Passages that hold the query's phrases or
@@ -40,17 +40,34 @@ def fuse(lists: Lists, weights: Mapping[str, float], k: int = RRF_K) -> list[Fus
     return [Fused(p, node, element, -total, -held) for held, total, node, p, element in order]
 
 
+def weigh(lists: Lists, weights: Mapping[str, float]) -> list[Fused]:
+    """The weighted sum of the lists' scores, each scaled to 0-1 for this query, best first."""
+    found = {match[0]: match for matches in lists.values() for match in matches}
+    exact = {m[0]: m[4] for matches in lists.values() for m in matches if m[4]}
+    totals = dict.fromkeys(found, 0.0)
+    for source, matches in lists.items():
+        for passage, share in _scaled(matches, lowest=source != "sparse"):
+            totals[passage] += weights.get(source, 1.0) * share
+    order = sorted((-exact.get(p, 0), -totals[p], m[1], p, m[2]) for p, m in found.items())
+    return [Fused(p, node, element, -total, -held) for held, total, node, p, element in order]
+
+
 def combine(dense: Sequence[Match], sparse: Sequence[Match]) -> list[Match]:
-    """Both lists as one, by the sum of their scaled scores: a cosine by its place between the
-    lowest and the highest of its list, BM25 by its share of the highest."""
+    """Both lists as one, by the sum of their scaled scores."""
     found = {match[0]: match for match in (*sparse, *dense)}
     totals = dict.fromkeys(found, 0.0)
-    for matches, zero in ((dense, min((m[3] for m in dense), default=0.0)), (sparse, 0.0)):
-        span = max((m[3] for m in matches), default=0.0) - zero
-        for match in matches if span > 0 else ():
-            totals[match[0]] += (match[3] - zero) / span
+    for passage, share in (*_scaled(dense, lowest=True), *_scaled(sparse, lowest=False)):
+        totals[passage] += share
     order = sorted((-totals[p], m[1], p, m[2]) for p, m in found.items())
     return [Match(p, node, element, -total) for total, node, p, element in order]
+
+
+def _scaled(matches: Sequence[Match], *, lowest: bool) -> list[tuple[int, float]]:
+    """Passages with scores from 0 to 1: a cosine by its place between the lowest and the highest
+    of its list, BM25 by its share of the highest."""
+    zero = min((m[3] for m in matches), default=0.0) if lowest else 0.0
+    span = max((m[3] for m in matches), default=0.0) - zero
+    return [(m[0], (m[3] - zero) / span) for m in matches] if span > 0 else []
 
 
 def explain(lists: Lists, chosen: Sequence[Fused]) -> list[Candidate]:

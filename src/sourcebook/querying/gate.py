@@ -5,27 +5,48 @@ A short passage is judged by what it says together with its surroundings, not al
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from sourcebook.errors import InvalidInput
 from sourcebook.model import Hit, Rejected
+
+STUBS = ("breadcrumb",)
+Expand = Callable[[Hit], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
     min_quality: float = 0.4
     min_words: int = 30
-    exclude_stubs: tuple[str, ...] = ("breadcrumb",)
+    exclude_stubs: tuple[str, ...] = STUBS
     unscored: bool = True
     """Whether a node that was not scored yet passes."""
-    min_relevance: float = 0.0
+
+    def check(self) -> None:
+        if not 0 <= self.min_quality <= 1:
+            raise InvalidInput(
+                f"min_quality must be from 0 to 1, not {self.min_quality}", field="min_quality"
+            )
+        if self.min_words < 0:
+            raise InvalidInput("min_words must be 0 or more", field="min_words")
+
+
+def relevant(hits: Sequence[Hit], least: float) -> tuple[list[Hit], list[Rejected]]:
+    """Those that are relevant enough; a hit whose relevance is not known passes."""
+    kept, refused = [], []
+    for hit in hits:
+        if hit.relevance is not None and hit.relevance < least:
+            refused.append(_refused(hit, "relevance-too-low"))
+        else:
+            kept.append(hit)
+    return kept, refused
 
 
 def gate(
-    hits: Sequence[Hit], rules: Gate, expand: Callable[[Hit], str], wanted: int
+    hits: Sequence[Hit], rules: Gate, expand: Expand, wanted: int
 ) -> tuple[list[Hit], list[Rejected]]:
-    """At most `wanted` hits, and what was refused on the way."""
+    """At most `wanted` hits, and what was refused on the way to them."""
     kept: list[Hit] = []
     refused: list[Rejected] = []
     for hit in hits:
@@ -36,15 +57,15 @@ def gate(
         if reason is None:
             kept.append(judged)
         else:
-            refused.append(Rejected(hit.node.id, hit.node.element_id, reason, hit.relevance))
+            refused.append(_refused(hit, reason))
     return kept, refused
 
 
-def counted(refused: Sequence[Rejected]) -> dict[str, int]:
-    return dict(sorted(Counter(r.reason for r in refused).items()))
+def _refused(hit: Hit, reason: str) -> Rejected:
+    return Rejected(hit.node.id, hit.node.element_id, reason, hit.relevance)
 
 
-def _expanded(hit: Hit, rules: Gate, expand: Callable[[Hit], str]) -> Hit:
+def _expanded(hit: Hit, rules: Gate, expand: Expand) -> Hit:
     if words(hit.text) >= rules.min_words:
         return hit
     around = expand(hit)
@@ -53,8 +74,6 @@ def _expanded(hit: Hit, rules: Gate, expand: Callable[[Hit], str]) -> Hit:
 
 def _reason(hit: Hit, rules: Gate) -> str | None:
     quality = hit.quality
-    if hit.relevance is not None and hit.relevance < rules.min_relevance:
-        return "relevance-too-low"
     if quality is None:
         if not rules.unscored:
             return "not-scored"

@@ -24,7 +24,8 @@ from sourcebook.model import (
     Scope,
     Space,
 )
-from sourcebook.ports import Embedder, Store, Vectors, Within
+from sourcebook.ports import EmbeddedQuery, Embedder, Store, Vectors, Within
+from sourcebook.querying.cache import Cache
 
 COARSE = 10
 """How many documents, and how many sections, staged search looks into."""
@@ -39,8 +40,14 @@ class Found:
     """What the searches gave, by source, and what they could not give."""
 
     lists: dict[str, list[Match]] = field(default_factory=dict)
+    asked: list[EmbeddedQuery] = field(default_factory=list)
     degraded: list[Degraded] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def embedded(self) -> EmbeddedQuery | None:
+        """The question as the model sees it; None where it was not asked, or could not say."""
+        return self.asked[0] if self.asked else None
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
@@ -57,6 +64,8 @@ class Searches:
     embedder: Embedder
     scope: Scope
     space: Space | None
+    questions: Cache[EmbeddedQuery] | None = None
+    """Those that were embedded a while ago."""
 
     def run(
         self, query: PreparedQuery, sources: tuple[str, ...], depth: int, within: Within
@@ -100,7 +109,9 @@ class Searches:
         space = self.space
         assert space is not None
         with found.timed("embed"):
-            vector = self.embedder.embed_query(query.normalized)
+            embedded = self._embedded(query.normalized)
+        found.asked.append(embedded)
+        vector = embedded.vector
         if "dense" in sources:
             with found.timed("dense"):
                 found.lists["dense"] = self.store.dense_search(
@@ -114,6 +125,15 @@ class Searches:
             for resolution in (DOCUMENT, SECTION):
                 coarse = replace(within, resolution=resolution)
                 self._report_missing(found, "staged", space, coarse)
+
+    def _embedded(self, text: str) -> EmbeddedQuery:
+        key = (self.scope, self.embedder.provider, self.embedder.model, text)
+        held = self.questions.get(key) if self.questions is not None else None
+        if held is None:
+            held = self.embedder.embed_query(text)
+            if self.questions is not None:
+                self.questions.put(key, held)
+        return held
 
     def _report_missing(self, found: Found, part: str, space: Space, within: Within) -> None:
         coverage = self.store.coverage(self.scope, space, within)

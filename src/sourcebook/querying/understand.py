@@ -27,8 +27,8 @@ _DEFINITION = re.compile(
 )
 _LOCATION = re.compile(
     r"\bwhere (?:is|are|was|were|does|do|did|can) .*\b(?:mention|say|state|describ|define|cover"
-    r"|find|found|discuss|set out|written|listed)\w*|\b(?:which|what) (?:section|article|clause|page"
-    r"|chapter|document|file|paragraph|exhibit|conversation|message|view)s?\b",
+    r"|find|found|discuss|set out|written|listed)\w*|\b(?:which|what) (?:section|article|clause"
+    r"|page|chapter|document|file|paragraph|exhibit|conversation|message|view)s?\b",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(

@@ -69,25 +69,26 @@ class Searcher:
         query: PreparedQuery,
         passages: Sequence[int],
         within: Within,
-    ) -> list[Evidence]:
+    ) -> Evidence:
         """What both searches say of these passages, found by them or not."""
         lane = self._lane(repository, within)
         ids = self._term_ids(repository, query.terms)
         scores = lane.postings.scores([ids[t] for t in query.terms if t in ids])
         most = lane.postings.ideal([ids.get(t) for t in query.terms])
         rows = lane.rows_of(np.array(passages, np.int64))
-        lexical = scores[rows] / most if most > 0 else np.zeros(len(rows))
-        cosines: list[float | None] = [None] * len(rows)
-        if space is not None and vector is not None:
-            with self._lock:
-                filled = fill(self._reader(), lane, space)
-            position = filled.position[rows]
-            known = np.flatnonzero(position >= 0)
-            for place, cosine in zip(
-                known.tolist(), filled.cosine.scores(vector, position[known]).tolist(), strict=True
-            ):
-                cosines[place] = cosine
-        return [Evidence(c, float(x)) for c, x in zip(cosines, lexical.tolist(), strict=True)]
+        lexical = scores[rows].astype(np.float64) / most if most > 0 else np.zeros(len(rows))
+        if space is None or vector is None:
+            return Evidence(None, lexical, None)
+        with self._lock:
+            filled = fill(self._reader(), lane, space)
+        position = filled.position[rows]
+        known = position >= 0
+        cosine = np.full(len(rows), np.nan)
+        vectors = np.zeros((len(rows), filled.cosine.vectors.shape[1]), np.float32)
+        if known.any():
+            cosine[known] = filled.cosine.scores(vector, position[known])
+            vectors[known] = filled.cosine.vectors[position[known]]
+        return Evidence(cosine, lexical, vectors)
 
     def coverage(self, repository: int, space: int, within: Within) -> Coverage:
         lane = self._lane(repository, within)

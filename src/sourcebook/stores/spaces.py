@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 
@@ -71,12 +72,29 @@ def pending(
     ]
 
 
-def put(db: sqlite3.Connection, space: int, hashes: Sequence[str], vectors: Vectors) -> None:
+def put(
+    db: sqlite3.Connection,
+    space: int,
+    hashes: Sequence[str],
+    vectors: Vectors,
+    tokens: Sequence[bytes] | None = None,
+) -> None:
     data = np.ascontiguousarray(vectors, "<f4")
     rows = [(space, key, vector.tobytes()) for key, vector in zip(hashes, data, strict=True)]
     before = db.total_changes
     db.executemany(QUERIES["add_vector"], rows)
     db.execute(QUERIES["count_vectors"], {"space": space, "added": db.total_changes - before})
+    if tokens is not None:
+        coded = [(space, key, code) for key, code in zip(hashes, tokens, strict=True)]
+        db.executemany(QUERIES["add_token_vectors"], coded)
+
+
+def tokens(
+    db: sqlite3.Connection, repository: int, space: int, passages: Sequence[int]
+) -> list[bytes | None]:
+    values = {"repository": repository, "space": space, "rows": json.dumps(list(passages))}
+    found = dict(db.execute(QUERIES["token_vectors"], values).fetchall())
+    return [found.get(row) for row in passages]
 
 
 def check(space: Space, hashes: Sequence[str], vectors: Vectors) -> None:

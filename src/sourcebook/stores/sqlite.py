@@ -245,7 +245,7 @@ class SqliteStore:
         query: PreparedQuery,
         passages: Sequence[int],
         within: Within,
-    ) -> list[Evidence]:
+    ) -> Evidence:
         with self._reading(scope) as (db, repository):
             row = self._space_row(db, repository, space) if space is not None else None
             return self._searcher.evidence(repository, row, vector, query, passages, within)
@@ -258,6 +258,10 @@ class SqliteStore:
                 return self._searcher.coverage(repository, row, within)
         place = {"revision": within.revision, "resolution": within.resolution}
         return Coverage(self._one("lane_size", scope, **place)[0], 0)
+
+    def has_facet(self, scope: Scope, keys: Sequence[str]) -> bool:
+        """Whether any passage, of any revision, has metadata under one of these keys."""
+        return any(self._one("has_facet", scope, key=key)[0] for key in keys)
 
     # --- vectors -------------------------------------------------------------------------------
 
@@ -286,13 +290,26 @@ class SqliteStore:
             return int(db.execute(QUERIES["count_pending"], values).fetchone()[0])
 
     def put_vectors(
-        self, scope: Scope, space: Space, hashes: Sequence[str], vectors: Vectors
+        self,
+        scope: Scope,
+        space: Space,
+        hashes: Sequence[str],
+        vectors: Vectors,
+        tokens: Sequence[bytes] | None = None,
     ) -> None:
         """One transaction: all of these vectors, or none."""
         spaces.check(space, hashes, vectors)
         with self._connections.transaction() as db:
             row = spaces.require_space(db, repository_of(db, scope) or _UNKNOWN, space)
-            spaces.put(db, row, hashes, vectors)
+            spaces.put(db, row, hashes, vectors, tokens)
+
+    def token_vectors(
+        self, scope: Scope, space: Space, passages: Sequence[int]
+    ) -> list[bytes | None]:
+        """Of each passage, in order; None where there are none."""
+        with self._reading(scope) as (db, repository):
+            row = self._space_row(db, repository, space)
+            return [] if row is None else spaces.tokens(db, repository, row, passages)
 
     # --- what a language model answered --------------------------------------------------------
 

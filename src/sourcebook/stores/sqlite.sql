@@ -213,6 +213,9 @@ ORDER BY p.node_id, p.row
 SELECT count(*) FROM passage p
 WHERE p.repository = :repository AND {in_lane p} AND {visible p}
 
+-- name: has_facet
+SELECT EXISTS (SELECT 1 FROM facet WHERE repository = :repository AND key = :key)
+
 -- name: facet
 -- The passages that have this value.
 SELECT passage FROM facet WHERE repository = :repository AND key = :key AND value = :value
@@ -274,6 +277,16 @@ WHERE repository = :repository
 -- name: add_vector
 -- The same text has one vector: the first one stays.
 INSERT OR IGNORE INTO vector (space, text_hash, data) VALUES (?, ?, ?)
+
+-- name: add_token_vectors
+INSERT OR IGNORE INTO token_vectors (space, text_hash, data) VALUES (?, ?, ?)
+
+-- name: token_vectors
+-- Of a JSON list of passage rows, as far as they are there.
+SELECT passage.row, t.data
+FROM json_each(:rows) r
+CROSS JOIN passage ON passage.row = r.value AND passage.repository = :repository
+CROSS JOIN token_vectors t ON t.space = :space AND t.text_hash = passage.text_hash
 
 -- name: count_vectors
 -- In the transaction that added them.

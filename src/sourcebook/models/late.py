@@ -1,0 +1,134 @@
+"""A text's token vectors in, 60 bytes a token out; and how alike two texts are by their tokens.
+
+Late interaction (ColBERT, Khattab and Zaharia 2020) compares every token of a question with every
+token of a passage and adds up the best of each: MaxSim. Token vectors are large, so they are kept
+small: stop words and punctuation are left out, the rest is centred, turned to its principal axes,
+and each axis rounded to as many bits as its variance is worth (4, 2, 1 or none). Token vectors have
+length 1, so the length that rounding takes away is put back.
+
+The axes of a model were fitted on texts of several kinds by evals/late.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sourcebook.analysis import STOP_WORDS
+from sourcebook.ports import Vectors
+
+Codes = npt.NDArray[np.uint8]
+BITS = ((16, 4), (128, 2), (160, 1))
+"""How many axes have how many bits, those of the largest variance first; the rest has none."""
+AXES = sum(axes for axes, _ in BITS)
+BYTES = sum(axes * bits // 8 for axes, bits in BITS)
+_DATA = "sourcebook.models.data"
+
+
+class TokenCodec:
+    def __init__(
+        self,
+        mean: Vectors,
+        axes: Vectors,
+        deviations: Vectors,
+        levels: Sequence[Vectors],
+        dropped: npt.NDArray[np.bool_],
+    ) -> None:
+        """`levels` are the values that a standardised coordinate is rounded to, a row for each of
+        BITS; `dropped` says of each token id whether it is left out."""
+        self._mean, self._axes, self._deviations = mean, axes, deviations
+        self._edges = [(row[1:] + row[:-1]) / 2 for row in levels]
+        self._tables = [_table(row) for row in levels]
+        self._dropped = dropped
+        self._turned_mean: Vectors = mean @ axes
+        self._square = float(mean @ mean)
+
+    @classmethod
+    def of(cls, model: str, tokenizer: Any) -> TokenCodec | None:
+        """The codec of a model, None if none was fitted."""
+        file = resources.files(_DATA).joinpath(f"late-{model}.npz")
+        if not file.is_file():
+            return None
+        with file.open("rb") as opened, np.load(opened) as data:
+            levels = [data[f"levels{bits}"].astype(np.float32) for _, bits in BITS]
+            mean, axes, deviations = (
+                data[name].astype(np.float32) for name in ("mean", "axes", "deviations")
+            )
+            return cls(mean, axes, deviations, levels, dropped(tokenizer))
+
+    def encode(self, ids: Sequence[int], vectors: Vectors) -> bytes:
+        """`vectors` are the model's own, one row a token, of length 1."""
+        keep = ~self._dropped[np.asarray(ids, np.int64)]
+        kept = vectors[keep] if keep.any() else vectors
+        z = ((kept - self._mean) @ self._axes) / self._deviations
+        codes, at = [], 0
+        for (axes, bits), edges in zip(BITS, self._edges, strict=True):
+            codes.append(_packed(np.searchsorted(edges, z[:, at : at + axes]), bits))
+            at += axes
+        return np.hstack(codes).tobytes()
+
+    def maxsim(self, query: Vectors, coded: Sequence[bytes]) -> Vectors:
+        """For each text: the mean over the query's rows of the best cosine with one of its tokens;
+        0 for a text without tokens."""
+        counts = np.array([len(text) // BYTES for text in coded], np.int64)
+        scores = np.zeros(len(coded), np.float32)
+        filled = np.flatnonzero(counts)
+        if not len(filled) or not len(query):
+            return scores
+        turned, lengths = self._decoded(b"".join(coded))
+        products = turned @ (query @ self._axes).T
+        products += query @ self._mean
+        products /= lengths[:, None]
+        starts = (np.cumsum(counts) - counts)[filled]
+        scores[filled] = np.maximum.reduceat(products, starts, axis=0).mean(axis=1)
+        return scores
+
+    def vectors(self, coded: bytes) -> Vectors:
+        """The token vectors of one text, as well as they are known."""
+        turned, lengths = self._decoded(coded)
+        full: Vectors = (turned @ self._axes.T + self._mean) / lengths[:, None]
+        return full
+
+    def _decoded(self, coded: bytes) -> tuple[Vectors, Vectors]:
+        """Coordinates on the axes, and the length that each vector has with the mean added."""
+        codes = np.frombuffer(coded, np.uint8).reshape(-1, BYTES)
+        turned = np.empty((len(codes), AXES), np.float32)
+        at = byte = 0
+        for (axes, bits), table in zip(BITS, self._tables, strict=True):
+            size = axes * bits // 8
+            part = np.take(table, codes[:, byte : byte + size], axis=0)
+            turned[:, at : at + axes] = part.reshape(len(codes), axes)
+            at, byte = at + axes, byte + size
+        turned *= self._deviations
+        squares = np.einsum("ij,ij->i", turned, turned) + 2 * (turned @ self._turned_mean)
+        return turned, np.sqrt(np.maximum(squares + self._square, 1e-12))
+
+
+def dropped(tokenizer: Any) -> npt.NDArray[np.bool_]:
+    """Of each token id, whether it is a stop word or has no letter and no digit."""
+    vocabulary = tokenizer.get_vocab()
+    without = np.zeros(max(vocabulary.values()) + 1, np.bool_)
+    for token, row in vocabulary.items():
+        without[row] = token.lower() in STOP_WORDS or not any(map(str.isalnum, token))
+    return without
+
+
+def _packed(codes: npt.NDArray[np.int64], bits: int) -> Codes:
+    """Rows of small numbers as bytes, the first in the highest bits."""
+    each = 8 // bits
+    parts = codes.astype(np.uint8).reshape(len(codes), -1, each)
+    shifts = np.arange(8 - bits, -1, -bits, dtype=np.uint8)
+    packed: Codes = np.bitwise_or.reduce(parts << shifts, axis=2)
+    return packed
+
+
+def _table(levels: Vectors) -> Vectors:
+    """For each byte, the values that it holds."""
+    bits = (len(levels) - 1).bit_length()
+    shifts = np.arange(8 - bits, -1, -bits)
+    values: Vectors = levels[(np.arange(256)[:, None] >> shifts) & (len(levels) - 1)]
+    return values

@@ -1,0 +1,148 @@
+"""Candidates in; what each is worth out: a rerank score, a relevance, and what orders them.
+
+`none` keeps the fused order. `local` orders by relevance, whose features are told in relevance.py;
+`late` by MaxSim alone; `llm` by what a language model says of the first of them. A reranker that
+cannot do its work leaves the fused order and says so. Relevance always comes from the same
+evidence, whatever the order, so that it means the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sourcebook.errors import ModelUnavailable
+from sourcebook.model import Degraded, Fused
+from sourcebook.ports import Evidence, Floats, Generator, Vectors, Within
+from sourcebook.querying import ask
+from sourcebook.querying.answer import Options
+from sourcebook.querying.recall import Recalled
+from sourcebook.querying.relevance import cautious, features, fit_for
+from sourcebook.querying.search import Searches
+
+
+@dataclass(slots=True)
+class Judged:
+    """One entry a candidate, in their order."""
+
+    worth: Floats
+    """What they are ordered by, before adjustments; above 0."""
+    relevance: Floats
+    rerank: list[float | None]
+    degraded: list[Degraded] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is known of the candidates for a question."""
+
+    features: Mapping[str, Floats]
+    vectors: Vectors | None
+    degraded: list[Degraded]
+
+
+def tell(
+    searches: Searches, recalled: Recalled, rows: Sequence[int], within: Within, *, late: bool
+) -> Told:
+    vector = recalled.embedded.vector if recalled.embedded else None
+    evidence = searches.store.evidence(
+        searches.scope, searches.space, vector, recalled.query, rows, within
+    )
+    degraded: list[Degraded] = []
+    known = evidence.cosine is not None and not np.isnan(evidence.cosine).all()
+    maxsim = _maxsim(searches, recalled, rows, evidence, degraded) if late and known else None
+    return Told(features(evidence, maxsim), evidence.vectors, degraded)
+
+
+def judge(
+    searches: Searches,
+    recalled: Recalled,
+    pool: Sequence[Fused],
+    options: Options,
+    within: Within,
+    generator: Generator | None,
+) -> Judged:
+    rows = [f.passage for f in pool]
+    told = tell(searches, recalled, rows, within, late=options.rerank in ("local", "late"))
+    judged = Judged(
+        worth=np.array([f.score for f in pool]),
+        relevance=cautious(told.features),
+        rerank=[None] * len(rows),
+        degraded=told.degraded,
+    )
+    fit = fit_for(searches.embedder.model, told.features)
+    if fit is None:
+        reason = f"{searches.embedder.model} was not calibrated; its cosines are read cautiously"
+        judged.degraded.append(Degraded("relevance", reason))
+    else:
+        scores = fit.scores(told.features, told.vectors)
+        judged.relevance = fit.probabilities(scores, told.features)
+        if options.rerank == "local":
+            judged.worth, judged.rerank = judged.relevance, scores.tolist()
+    if options.rerank == "late" and "maxsim" in told.features:
+        maxsim = told.features["maxsim"]
+        judged.worth, judged.rerank = _spread(maxsim), maxsim.tolist()
+    if options.rerank == "llm":
+        _ask(searches, recalled, rows, judged, generator, within)
+    return judged
+
+
+def _maxsim(
+    searches: Searches,
+    recalled: Recalled,
+    rows: Sequence[int],
+    evidence: Evidence,
+    degraded: list[Degraded],
+) -> Floats | None:
+    """NaN for a passage that has no vectors at all; None, with a reason, where one has a vector but
+    no token vectors: the others could not be compared with it."""
+    codec, space = searches.embedder.late, searches.space
+    tokens = recalled.embedded.tokens if recalled.embedded else None
+    if codec is None or tokens is None or space is None or evidence.cosine is None:
+        degraded.append(Degraded("late", f"{searches.embedder.model} gives no token vectors"))
+        return None
+    coded = searches.store.token_vectors(searches.scope, space, rows)
+    have = np.array([code is not None for code in coded], np.bool_)
+    if missing := int((~have & ~np.isnan(evidence.cosine)).sum()):
+        reason = f"{missing} of {len(rows)} candidates have no token vectors; run `reindex`"
+        degraded.append(Degraded("late", reason))
+        return None
+    found = np.full(len(rows), np.nan)
+    found[have] = codec.maxsim(tokens, [code for code in coded if code is not None])
+    return found
+
+
+def _spread(values: Floats) -> Floats:
+    """MaxSim on a scale from near 0 to 1, in the same order: its values lie close together, and a
+    factor of 1.1 is to mean something, not everything."""
+    low, high = values.min(initial=1.0), values.max(initial=0.0)
+    return 0.05 + 0.95 * (values - low) / (high - low) if high > low else np.ones(len(values))
+
+
+def _ask(
+    searches: Searches,
+    recalled: Recalled,
+    rows: Sequence[int],
+    judged: Judged,
+    generator: Generator | None,
+    within: Within,
+) -> None:
+    """The first ones by what the model says; those behind them keep their order below."""
+    if generator is None:
+        reason = "no language model is configured; set generator.base_url and generator.model"
+        judged.degraded.append(Degraded("rerank", reason))
+        return
+    first = list(rows[: ask.LIMIT])
+    stored = searches.store.passages(searches.scope, within.revision, first)
+    texts = [f"{p.passage.context}\n{p.text}" if p.passage.context else p.text for p in stored]
+    try:
+        scores = ask.ask(generator, recalled.query.text, texts) if texts else []
+    except ModelUnavailable as error:
+        judged.degraded.append(Degraded("rerank", str(error)))
+        return
+    rest = judged.worth[len(scores) :]
+    top = max(float(rest.max(initial=0.0)), 1e-9)
+    judged.worth = np.concatenate([1.0 + np.array(scores), rest / top])
+    judged.rerank = [*scores, *[None] * len(rest)]
