@@ -134,7 +134,15 @@ def hit(name: str, relevance: float | None = None, path: tuple[str, ...] = ()) -
 
 def answer(*hits: Hit, status: str = "ok") -> Answer:
     query = PreparedQuery("q", "q", ("q",))
-    return Answer(status, query, {}, Resolved("head", 1), list(hits), 9)  # type: ignore[arg-type]
+    return Answer(
+        status=status,  # type: ignore[arg-type]
+        query=query,
+        query_type="general",
+        weights={},
+        read_context=Resolved("head", 1),
+        results=list(hits),
+        candidates=9,
+    )
 
 
 def outcome(question: Question, *hits: Hit, status: str = "ok") -> Outcome:
@@ -434,11 +442,12 @@ def call(capfd: pytest.CaptureFixture[str]) -> Call:
 
 
 def test_golden_questions_are_measured_in_each_mode(folder: Path, call: Call) -> None:
-    status, out, _ = call("eval", "golden.jsonl", "--json", "--plot", "golden.png")
+    modes = ("--modes", "dense,sparse,hybrid,late,default")
+    status, out, _ = call("eval", "golden.jsonl", *modes, "--json", "--plot", "golden.png")
     assert status == 0
     data = json.loads(out)
     assert (data["dataset"], data["queries"], data["repository"]) == ("golden", 3, "default")
-    assert list(data["modes"]) == ["dense", "sparse", "hybrid", "default"]
+    assert list(data["modes"]) == ["dense", "sparse", "hybrid", "late", "default"]
     for measured in data["modes"].values():
         assert tuple(measured) == MEASURES
         assert measured["citations"] == 1.0
@@ -446,6 +455,8 @@ def test_golden_questions_are_measured_in_each_mode(folder: Path, call: Call) ->
     default = data["modes"]["default"]
     assert (default["recall@10"], default["failure@20"]) == (1.0, 0.0)
     assert set(data["timings_ms"]) == set(data["modes"])
+    assert 0 <= default["auroc"] <= 1
+    assert sum(each["count"] for each in data["reliability"]["default"]) == 3
     assert (folder / "golden.png").read_bytes().startswith(PNG)
     assert "regressions" not in data
 

@@ -44,6 +44,7 @@ def answer(*hits: Hit, text: str = "Owls?", status: str = "ok") -> Answer:
     return Answer(
         status=status,  # type: ignore[arg-type]
         query=PreparedQuery(text, text.lower(), ("owl",)),
+        query_type="general",
         weights={},
         read_context=Resolved("head", 7),
         results=list(hits),

@@ -120,6 +120,14 @@ class Adjust(_Section):
         return Factors(**self.model_dump())
 
 
+class Quality(_Section):
+    """What an agent's hits must have."""
+
+    min_quality: float = Field(0.4, ge=0, le=1)
+    min_words: int = Field(30, ge=0)
+    exclude_stubs: tuple[str, ...] = ("breadcrumb",)
+
+
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="SOURCEBOOK_", env_nested_delimiter="__", extra="forbid", frozen=True
@@ -134,6 +142,7 @@ class Settings(BaseSettings):
     chunking: Chunking = Chunking()
     search: Search = Search()
     adjust: Adjust = Adjust()
+    quality: Quality = Quality()
     context: Context = Context()
     generator: Generator = Generator()
     documents: tuple[DocumentRule, ...] = ()

@@ -35,8 +35,10 @@ from sourcebook.model import (
 )
 from sourcebook.ports import Embedder, Generator, Store
 from sourcebook.quality import QUALITY_VERSION, score
+from sourcebook.querying.gate import Gate
 from sourcebook.querying.search import Searches
 from sourcebook.retrieve import Answer, Caches, Options, search
+from sourcebook.similar import similar
 from sourcebook.sources.governing import Rules, governed
 
 HEAD = ReadContext()
@@ -201,6 +203,39 @@ class Engine:
         kind = kind or ("agent" if asked.gate else "search")
         self.record(answer, kind=kind, mode=asked.mode, rerank=asked.rerank)
         return answer
+
+    def agent(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        min_quality: float | None = None,
+        min_words: int | None = None,
+        exclude_stubs: tuple[str, ...] | None = None,
+        **options: Any,
+    ) -> Answer:
+        """Hits that are good enough; what is not given comes from the settings."""
+        given = {
+            "min_quality": min_quality,
+            "min_words": min_words,
+            "exclude_stubs": exclude_stubs,
+        }
+        ours = self.settings.quality.model_dump()
+        gate = Gate(**ours | {name: value for name, value in given.items() if value is not None})
+        return self.search(query, k, gate=gate, **options)
+
+    def similar(
+        self,
+        node_id: str,
+        k: int = 10,
+        *,
+        filters: tuple[Filter, ...] = (),
+        read_context: ReadContext = HEAD,
+    ) -> Answer:
+        """Passages written like a node's text, by late interaction."""
+        node, text = self.get(node_id, read_context=read_context)
+        searches = Searches(self.store, self.embedder, self.scope, self._usable_space())
+        return similar(searches, node, text, k, filters, self.resolve(read_context))
 
     def record(
         self, answer: Answer, *, kind: str = "search", mode: str = "hybrid", rerank: str = "none"

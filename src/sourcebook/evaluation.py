@@ -23,9 +23,10 @@ from sourcebook.model import Json
 from sourcebook.sources import read
 
 MODES: Mapping[str, Mapping[str, Json]] = {
-    "dense": {"mode": "dense"},
-    "sparse": {"mode": "sparse"},
-    "hybrid": {"mode": "hybrid"},
+    "dense": {"mode": "dense", "rerank": "none"},
+    "sparse": {"mode": "sparse", "rerank": "none"},
+    "hybrid": {"rerank": "none"},
+    "late": {"rerank": "late"},
     "default": {},
 }
 """What each mode asks of a search; `default` asks for nothing."""
@@ -125,7 +126,7 @@ def _rank(
     times = []
     for done, (query, text) in enumerate(collection.queries.items(), start=1):
         started = perf_counter()
-        answer = engine.search(text, DEPTH, per_document=1, **MODES[mode])
+        answer = engine.search(text, DEPTH, per_document=1, cache=False, **MODES[mode])
         times.append((perf_counter() - started) * 1e3)
         rankings[query] = [(h.node.element_id, h.scores.fused or 0.0) for h in answer.results]
         if progress:

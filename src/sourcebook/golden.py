@@ -143,7 +143,7 @@ def _ask(
     for done, question in enumerate(questions, start=1):
         chosen = {"filters": question.filters, "read_context": question.read_context, **MODES[mode]}
         started = perf_counter()
-        answer = engine.search(question.query, DEPTH, **chosen)
+        answer = engine.search(question.query, DEPTH, cache=False, **chosen)
         times.append((perf_counter() - started) * 1e3)
         outcomes.append(judge(question, answer, holds))
         if progress:

@@ -125,7 +125,8 @@ def test_a_store_of_format_1_is_searched_as_before(tmp_path: Path) -> None:
         for row, terms in db.execute("SELECT row, terms FROM passage").fetchall():
             narrow = np.array([r[:4] for r in np.frombuffer(terms, TERM).tolist()], old)
             db.execute("UPDATE passage SET terms = ? WHERE row = ?", (narrow.tobytes(), row))
-        for table in ("generated", "quality", "query_log", "token_vectors"):  # later formats made them
+        # Later formats made these.
+        for table in ("generated", "quality", "query_log", "token_vectors"):
             db.execute(f"DROP TABLE {table}")
         db.execute("DROP INDEX node_born")
         db.execute("PRAGMA user_version = 1")

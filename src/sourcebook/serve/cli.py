@@ -74,7 +74,9 @@ def choose(
 
 app.command("ingest")(ingest.ingest)
 app.command("search")(search.search)
+app.command("agent")(search.agent)
 app.command("context")(context.context)
+app.command("similar")(search.similar)
 app.command("get")(nodes.get)
 app.command("list")(nodes.list_nodes)
 app.command("links")(nodes.links)

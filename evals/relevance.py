@@ -1,0 +1,364 @@
+"""Fit the local reranker and the relevance of hits, and measure both on questions not fitted on.
+
+    python evals/relevance.py [--data DIR] [--store URL] [--write FILE] [--json FILE]
+
+Questions, each corpus a repository of the store (made if it is missing):
+
+- SciFact: the training claims to fit on, the test claims to measure on;
+- Cranfield, the CC&Rs and Archisurance: every second question to fit on, the others to measure on;
+- questions about something else (golden/off_topic.jsonl) asked of SciFact, the CC&Rs and
+  Archisurance: the same halves.
+
+The order: weights of the features by the likelihood of the judged passages among the candidates of
+their question (a softmax over the candidates; every corpus counts the same). The relevance: a
+logistic function of that score and of how good the best passages are, over the first hits of
+answerable and other questions. Printed for the questions that were not fitted on: nDCG@10 of the
+fused order and of the reranked one; AUROC of the best hit's relevance for answerable against other
+questions; and the expected calibration error of the relevance of the first ten hits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _program import arguments, report
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from sourcebook import Sourcebook
+from sourcebook.engine import Engine
+from sourcebook.evaluation import read_collection
+from sourcebook.ingest import Request
+from sourcebook.measures import ndcg
+from sourcebook.model import Filter, Node, ReadContext
+from sourcebook.ports import Within
+from sourcebook.querying.answer import Options
+from sourcebook.querying.judge import tell
+from sourcebook.querying.prepare import prepare
+from sourcebook.querying.recall import recall
+from sourcebook.querying.relevance import best, logistic, peers
+from sourcebook.querying.search import Searches
+from sourcebook.sources import read
+
+GOLDEN = Path(__file__).parent / "golden"
+DEPTH = 100
+HITS = 10
+KINDS = {
+    "gte-small/late": ("cosine", "lexical", "maxsim"),
+    "gte-small/dense": ("cosine", "lexical"),
+    "lexical": ("lexical",),
+}
+Floats = NDArray[np.float64]
+Label = Callable[[Node], float]
+
+
+@dataclass
+class Asked:
+    """One question: the candidates' features and gains, in fused order."""
+
+    features: dict[str, Floats]
+    vectors: NDArray[np.float32]
+    gains: Floats
+    elements: list[str]
+    ideal: Mapping[str, int]
+    """Gains by what is ranked."""
+    answerable: bool = True
+
+
+@dataclass
+class Corpus:
+    name: str
+    fit: list[Asked]
+    held: list[Asked]
+
+
+# --- questions -----------------------------------------------------------------------------------
+
+
+def ask(engine: Engine, text: str, gain: Label, filters: tuple[Filter, ...] = ()) -> Asked:
+    options = Options(depth=DEPTH, filters=filters, weights=weights(engine))
+    revision = engine.resolve(ReadContext()).revision
+    within = Within(revision, filters=filters)
+    searches = Searches(engine.store, engine.embedder, engine.scope, engine.space)
+    found = recall(searches, prepare(text), options, DEPTH, within)
+    rows = [f.passage for f in found.fused[:DEPTH]]
+    told = tell(searches, found, rows, within, late=True)
+    assert not told.degraded, told.degraded
+    nodes = [p.node for p in engine.store.passages(engine.scope, revision, rows)]
+    gains = np.array([gain(node) for node in nodes])
+    fused = {"fused": np.array([f.score for f in found.fused[:DEPTH]])}
+    assert told.vectors is not None
+    elements = [node.element_id for node in nodes]
+    return Asked({**told.features, **fused}, told.vectors, gains, elements, {})
+
+
+def weights(engine: Engine) -> dict[str, float]:
+    ours = engine.settings.search
+    return {
+        "dense": ours.dense_weight,
+        "sparse": ours.sparse_weight,
+        "staged": ours.staged_weight,
+        "combined": ours.combined_weight,
+    }
+
+
+def judged(
+    engine: Engine, queries: Mapping[str, str], judgments: Mapping[str, Mapping[str, int]]
+) -> Iterator[Asked]:
+    """Questions of a test collection; what is ranked are documents."""
+    for query, text in queries.items():
+        gains = judgments[query]
+        asked = ask(engine, text, lambda node, g=gains: max(g.get(node.element_id, 0), 0))
+        asked.ideal = gains
+        yield asked
+
+
+def golden(engine: Engine, name: str, right: Callable[[Node, str], bool]) -> Iterator[Asked]:
+    """Questions of a golden file; what is ranked are the places that it names."""
+    for line in (GOLDEN / name).read_text("utf-8").splitlines():
+        row = json.loads(line)
+        wanted = row.get("must_include") or row.get("any_of") or []
+
+        def gain(node: Node, wanted: Sequence[str] = wanted) -> float:
+            return float(any(right(node, want) for want in wanted))
+
+        asked = ask(engine, row["query"], gain)
+        asked.answerable = row["answerable"]
+        asked.ideal = {"right": 1}
+        asked.elements = [
+            "right" if g else f"wrong {i}" for i, g in enumerate(asked.gains.tolist())
+        ]
+        yield asked
+
+
+def halves(found: Sequence[Asked]) -> tuple[list[Asked], list[Asked]]:
+    return list(found[::2]), list(found[1::2])
+
+
+def corpora(opened: Engine, data: Path) -> Iterator[Corpus]:
+    engine = collection(opened, data / "scifact", "corpus.jsonl")
+    train, test = (read_judged(data / "scifact", part) for part in ("_train", ""))
+    off_fit, off_held = halves(list(golden(engine, "off_topic.jsonl", lambda *_: False)))
+    yield Corpus(
+        "SciFact", list(judged(engine, *train)) + off_fit, list(judged(engine, *test)) + off_held
+    )
+    engine = collection(opened, data / "cranfield", "corpus.jsonl")
+    yield Corpus("Cranfield", *halves(list(judged(engine, *read_judged(data / "cranfield", "")))))
+    engine = opened.in_repository("eval-golden-ccr")
+    path = data / "hoa/discovery_west/ccr_discovery_west.txt"
+    engine.take_in(Request(read(path, source=path.name)))
+    yield with_off_topic("CC&Rs", engine, "ccr_questions.jsonl", in_section)
+    engine = opened.in_repository("eval-golden-archisurance")
+    path = data / "archimate/models/Archisurance.xml"
+    engine.take_in(Request(read(path, source=path.name)))
+    yield with_off_topic("Archisurance", engine, "archisurance_questions.jsonl", is_element)
+
+
+def in_section(node: Node, heading: str) -> bool:
+    return heading in " > ".join(node.section_path)
+
+
+def is_element(node: Node, element: str) -> bool:
+    return node.element_id == element
+
+
+def with_off_topic(
+    name: str, engine: Engine, file: str, right: Callable[[Node, str], bool]
+) -> Corpus:
+    fit, held = halves(list(golden(engine, file, right)))
+    off_fit, off_held = halves(list(golden(engine, "off_topic.jsonl", lambda *_: False)))
+    return Corpus(name, fit + off_fit, held + off_held)
+
+
+def collection(opened: Engine, folder: Path, corpus: str) -> Engine:
+    engine = opened.in_repository(f"eval-{folder.name}")
+    path = folder / corpus
+    engine.take_in(Request(read(path, source=engine.source_of(path), format="jsonl")))
+    return engine
+
+
+def read_judged(folder: Path, part: str) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+    if not part:
+        found = read_collection(folder)
+        return dict(found.queries), {q: dict(j) for q, j in found.judgments.items()}
+    lines = (folder / f"queries{part}.jsonl").read_text("utf-8").splitlines()
+    texts = {row["_id"]: row["text"] for row in map(json.loads, lines)}
+    judgments: dict[str, dict[str, int]] = {}
+    for line in (folder / f"qrels{part}.tsv").read_text("utf-8").splitlines()[1:]:
+        query, document, gain = line.split("\t")
+        judgments.setdefault(query, {})[document] = int(gain)
+    return {q: t for q, t in texts.items() if q in judgments}, judgments
+
+
+# --- fitting -------------------------------------------------------------------------------------
+
+
+def fit_order(
+    parts: Sequence[Sequence[Asked]], names: Sequence[str], l2: float = 1e-3
+) -> dict[str, float]:
+    """Weights that make the judged passages likely; every part counts the same."""
+    rows = []
+    for part in parts:
+        usable = [a for a in part if a.gains.sum() > 0]
+        for a in usable:
+            matrix = np.stack([a.features[name] for name in names], axis=1)
+            rows.append((matrix, a.gains / a.gains.sum(), 1 / len(usable) / len(parts)))
+    everything = np.concatenate([matrix for matrix, _, _ in rows])
+    scale = everything.std(axis=0) + 1e-9
+    middle = everything.mean(axis=0)
+    rows = [((matrix - middle) / scale, share, weight) for matrix, share, weight in rows]
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        total, slope = l2 * w @ w, 2 * l2 * w
+        for matrix, share, weight in rows:
+            s = matrix @ w
+            s = s - s.max()
+            p = np.exp(s)
+            total -= weight * (share @ (s - np.log(p.sum())))
+            slope = slope - weight * (matrix.T @ (share - p / p.sum()))
+        return total, slope
+
+    found = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B").x / scale
+    return {name: round(float(w), 4) for name, w in zip(names, found, strict=True)}
+
+
+def weighted(weights: Mapping[str, float], features: Mapping[str, Floats]) -> Floats:
+    return np.asarray(sum(w * features[name] for name, w in weights.items()))
+
+
+def hits(asked: Asked, score: Floats) -> NDArray[np.int64]:
+    return np.argsort(-score, kind="stable")[:HITS]
+
+
+def fit_relevance(
+    parts: Sequence[Sequence[Asked]], kinds: Sequence[str], l2: float = 1e-3
+) -> dict[str, float]:
+    names = ["score", *(f"best_{kind}" for kind in kinds)]
+    rows, labels, shares = [], [], []
+    for part in parts:
+        for right in (True, False):
+            some = [a for a in part if a.answerable == right]
+            for a in some:
+                for i in hits(a, a.features["score"]):
+                    rows.append([told(a, kinds)[name][i] for name in names])
+                    labels.append(float(a.gains[i] > 0))
+                    shares.append(1 / len(some) / HITS)
+    x, y, share = np.array(rows), np.array(labels), np.array(shares) / sum(shares)
+    middle, scale = x.mean(axis=0), x.std(axis=0) + 1e-9
+    z = np.column_stack([np.ones(len(x)), (x - middle) / scale])
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        p = logistic(z @ w)
+        likely = y * np.log(p + 1e-12) + (1 - y) * np.log(1 - p + 1e-12)
+        return -(share @ likely) + l2 * w[1:] @ w[1:], z.T @ (share * (p - y)) + 2 * l2 * np.r_[
+            0, w[1:]
+        ]
+
+    w = minimize(loss, np.zeros(z.shape[1]), jac=True, method="L-BFGS-B").x
+    slopes = w[1:] / scale
+    found = {"bias": w[0] - middle @ slopes, **dict(zip(names, slopes, strict=True))}
+    return {name: round(float(value), 4) for name, value in found.items()}
+
+
+def told(asked: Asked, kinds: Sequence[str]) -> dict[str, Floats]:
+    known = {kind: asked.features[kind] for kind in kinds}
+    return {"score": asked.features["score"], **best(known, len(asked.gains))}
+
+
+# --- measuring -----------------------------------------------------------------------------------
+
+
+def auroc(right: Floats, wrong: Floats) -> float:
+    """How often an answerable question's best hit looks more relevant than another's."""
+    pairs = right[:, None] - wrong[None]
+    return float(((pairs > 0) + 0.5 * (pairs == 0)).mean())
+
+
+def calibration_error(p: Floats, y: Floats, bins: int = 10) -> float:
+    where = np.minimum((p * bins).astype(int), bins - 1)
+    return float(
+        sum(
+            abs(p[where == b].mean() - y[where == b].mean()) * (where == b).mean()
+            for b in range(bins)
+            if (where == b).any()
+        )
+    )
+
+
+def ranked(asked: Asked, score: Floats) -> float:
+    order = np.argsort(-score, kind="stable")
+    seen = list(dict.fromkeys(asked.elements[i] for i in order))
+    return ndcg(seen, asked.ideal, 10)
+
+
+def measure(corpus: Corpus, relevance: Callable[[Asked], Floats]) -> dict[str, Any]:
+    real = [a for a in corpus.held if a.answerable]
+    other = [a for a in corpus.held if not a.answerable]
+    found: dict[str, Any] = {
+        "questions": len(real),
+        "fused ndcg@10": np.mean([ranked(a, a.features["fused"]) for a in real]),
+        "reranked ndcg@10": np.mean([ranked(a, a.features["score"]) for a in real]),
+    }
+    if other:
+        sure = np.array([relevance(a).max() for a in real])
+        unsure = np.array([relevance(a).max() for a in other])
+        pairs = [(relevance(a)[i], a.gains[i] > 0) for a in corpus.held
+                 for i in hits(a, a.features["score"])]  # fmt: skip
+        p, y = (np.array(column, float) for column in zip(*pairs, strict=True))
+        first = [(relevance(a).max(), a.gains[hits(a, a.features["score"])[0]] > 0)
+                 for a in corpus.held]  # fmt: skip
+        p1, y1 = (np.array(column, float) for column in zip(*first, strict=True))
+        found |= {
+            "off topic": len(other),
+            "AUROC": auroc(sure, unsure),
+            "calibration error, ten hits": calibration_error(p, y),
+            "calibration error, first hit": calibration_error(p1, y1),
+            "answered": float((sure >= 0.5).mean()),
+            "off topic answered": float((unsure >= 0.5).mean()),
+        }
+    return {k: round(float(v), 4) for k, v in found.items()}
+
+
+def main() -> None:
+    given = arguments(__doc__, write="write the weights, such as …/querying/relevance.json")
+    result: dict[str, Any] = {}
+    fits: dict[str, Any] = {}
+    with Sourcebook.open(given.store) as opened:
+        found = []
+        for corpus in corpora(opened, given.data):
+            print(f"{corpus.name}: {len(corpus.fit)} to fit, {len(corpus.held)} to measure")
+            found.append(corpus)
+    for kind, names in KINDS.items():
+        parts = [c.fit for c in found]
+        first = fit_order(parts, names)
+        everyone = [a for c in found for a in (*c.fit, *c.held)]
+        for a in everyone:
+            a.features["peers"] = peers(weighted(first, a.features), a.vectors)
+        score = fit_order(parts, [*names, "peers"]) if "cosine" in names else first
+        for a in everyone:
+            a.features["score"] = weighted(score, a.features)
+        calibrated = [c.fit for c in found if any(not a.answerable for a in c.fit)]
+        relevance = fit_relevance(calibrated, names)
+
+        def probabilities(
+            a: Asked, w: Mapping[str, float] = relevance, names: Sequence[str] = names
+        ) -> Floats:
+            known = told(a, names)
+            return logistic(w["bias"] + sum(w[n] * known[n] for n in w if n != "bias"))
+
+        fits[kind] = {"first": first, "score": score, "relevance": relevance}
+        result[kind] = {c.name: measure(c, probabilities) for c in found}
+        print(kind, json.dumps(fits[kind]))
+        print(json.dumps(result[kind], indent=1), flush=True)
+    if given.write:
+        given.write.write_text(json.dumps(fits, indent=2) + "\n", "utf-8")
+    report(result, given.json)
+
+
+if __name__ == "__main__":
+    main()

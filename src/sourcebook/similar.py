@@ -1,0 +1,102 @@
+"""USE CASE: a node in, the passages written like it out, by late interaction.
+
+The nearest passages by cosine are ordered by how well they cover the node's own tokens (MaxSim):
+what says the same in the same way comes first. No relevance is told: there is no question.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from sourcebook.errors import InvalidInput, ModelUnavailable
+from sourcebook.model import (
+    CHUNK,
+    Candidate,
+    Degraded,
+    Filter,
+    Hit,
+    Node,
+    PreparedQuery,
+    Resolved,
+    Scores,
+)
+from sourcebook.ports import Within
+from sourcebook.quality import QUALITY_VERSION
+from sourcebook.querying.answer import MAX_RESULTS, Answer
+from sourcebook.querying.cite import cite
+from sourcebook.querying.search import Searches
+
+DEPTH = 200
+"""Passages that are compared token by token."""
+
+
+def similar(
+    searches: Searches,
+    node: Node,
+    text: str,
+    k: int,
+    filters: tuple[Filter, ...],
+    context: Resolved,
+) -> Answer:
+    started = time.perf_counter()
+    if not 1 <= k <= MAX_RESULTS:
+        raise InvalidInput(f"k must be from 1 to {MAX_RESULTS}, not {k}", field="k")
+    hits, missing = _nearest(searches, node, text, k, Within(context.revision, CHUNK, filters))
+    took = round((time.perf_counter() - started) * 1e3, 3)
+    degraded = [Degraded("late", f"{missing} passages have no token vectors; run `reindex`")]
+    return Answer(
+        status="ok" if hits else "no_results",
+        query=PreparedQuery(node.id, node.id, ()),
+        query_type="general",
+        weights={"late": 1.0},
+        read_context=context,
+        results=hits,
+        candidates=len(hits),
+        warning=None if hits else "there is no other passage to compare with",
+        degraded=tuple(degraded) if missing else (),
+        timings_ms={"total": took},
+    )
+
+
+def _nearest(
+    searches: Searches, node: Node, text: str, k: int, within: Within
+) -> tuple[list[Hit], int]:
+    """The hits, and how many passages could not be compared."""
+    store, scope, space, codec = (
+        searches.store,
+        searches.scope,
+        searches.space,
+        searches.embedder.late,
+    )
+    if codec is None or space is None:
+        raise ModelUnavailable(
+            f"`similar` needs token vectors, but {searches.embedder.model} gives none, or nothing "
+            'is embedded yet; use embedding.model = "gte-small" and ingest with it'
+        )
+    asked = searches.embedder.embed_query(text)
+    assert asked.tokens is not None
+    near = store.dense_search(scope, space, asked.vector, max(DEPTH, k) + 1, within)
+    others = [m for m in near if not _same(m.node_id, m.element_id, node)]
+    coded = store.token_vectors(scope, space, [m.passage for m in others])
+    known = [(m, c) for m, c in zip(others, coded, strict=True) if c is not None]
+    alike = codec.maxsim(asked.tokens, [c for _, c in known])
+    order = np.lexsort((np.array([m.passage for m, _ in known]), -alike))[:k].tolist()
+    ranks = {m.passage: rank for rank, m in enumerate(others, start=1)}
+    candidates = [
+        Candidate(m.passage, m.node_id, m.element_id, Scores(dense=m.score,
+                  dense_rank=ranks[m.passage], rerank=float(alike[i])))
+        for i, (m, _) in ((i, known[i]) for i in order)
+    ]  # fmt: skip
+    stored = store.passages(scope, within.revision, [c.passage for c in candidates])
+    quality = store.quality(scope, QUALITY_VERSION, [p.node.version_id for p in stored])
+    hits = cite(scope.repository, within.resolution, candidates, stored, quality)
+    return [replace(hit, rank=i) for i, hit in enumerate(hits, start=1)], len(others) - len(known)
+
+
+def _same(node_id: str, element_id: str, node: Node) -> bool:
+    """The node itself, and what is inside it."""
+    whole = node.id == node.element_id and element_id == node.element_id
+    return node_id == node.id or whole or node_id.startswith(f"{node.id}#")
