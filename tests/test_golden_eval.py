@@ -462,9 +462,11 @@ def test_golden_questions_are_measured_in_each_mode(folder: Path, call: Call) ->
 
 
 def test_an_evaluation_is_no_question_of_people(folder: Path, call: Call) -> None:
+    assert call("search", "hotel", "--mode", "sparse")[0] == 0
     assert call("eval", "golden.jsonl", "--modes", "sparse")[0] == 0
     status = json.loads(call("status", "--json")[1])
-    assert (status["queries"]["count"], status["revision"]) == (0, 1)
+    assert (status["queries"]["count"], status["revision"]) == (1, 1)
+    assert [hot["query"] for hot in status["queries"]["hot"]] == ["hotel"]
 
 
 def test_what_is_wrong_is_named(folder: Path, call: Call) -> None:
