@@ -10,8 +10,8 @@ Questions, each corpus a repository of the store (made if it is missing):
   Archisurance: the same halves.
 
 The order: weights of the features by the likelihood of the judged passages among the candidates of
-their question (a softmax over the candidates; every corpus counts the same). The relevance: a
-logistic function of that score and of how good the best passages are, over the first hits of
+their question (a softmax over the candidates). The relevance: a
+logistic function of that score and of how many score as high, over the first hits of
 answerable and other questions. Printed for the questions that were not fitted on: nDCG@10 of the
 fused order and of the reranked one; AUROC of the best hit's relevance for answerable against other
 questions; and the expected calibration error of the relevance of the first ten hits.
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ from sourcebook.querying.answer import Options
 from sourcebook.querying.judge import tell
 from sourcebook.querying.prepare import prepare
 from sourcebook.querying.recall import recall
-from sourcebook.querying.relevance import best, logistic, peers
+from sourcebook.querying.relevance import OK, Fit, crowd, logistic, peers, weighted
 from sourcebook.querying.search import Searches
 from sourcebook.sources import read
 
@@ -49,8 +49,8 @@ GOLDEN = Path(__file__).parent / "golden"
 DEPTH = 100
 HITS = 10
 KINDS = {
-    "gte-small/late": ("cosine", "lexical", "maxsim"),
-    "gte-small/dense": ("cosine", "lexical"),
+    "gte-small/late": ("fused", "cosine", "lexical", "maxsim"),
+    "gte-small/dense": ("fused", "cosine", "lexical"),
     "lexical": ("lexical",),
 }
 Floats = NDArray[np.float64]
@@ -86,15 +86,15 @@ def ask(engine: Engine, text: str, gain: Label, filters: tuple[Filter, ...] = ()
     within = Within(revision, filters=filters)
     searches = Searches(engine.store, engine.embedder, engine.scope, engine.space)
     found = recall(searches, prepare(text), options, DEPTH, within)
-    rows = [f.passage for f in found.fused[:DEPTH]]
-    told = tell(searches, found, rows, within, late=True)
+    pool = found.fused[:DEPTH]
+    told = tell(searches, found, pool, within, late=True)
+    rows = [f.passage for f in pool]
     assert not told.degraded, told.degraded
     nodes = [p.node for p in engine.store.passages(engine.scope, revision, rows)]
     gains = np.array([gain(node) for node in nodes])
-    fused = {"fused": np.array([f.score for f in found.fused[:DEPTH]])}
     assert told.vectors is not None
     elements = [node.element_id for node in nodes]
-    return Asked({**told.features, **fused}, told.vectors, gains, elements, {})
+    return Asked(dict(told.features), told.vectors, gains, elements, {})
 
 
 def weights(engine: Engine) -> dict[str, float]:
@@ -227,47 +227,35 @@ def fit_order(
     return {name: round(float(w), 4) for name, w in zip(names, found, strict=True)}
 
 
-def weighted(weights: Mapping[str, float], features: Mapping[str, Floats]) -> Floats:
-    return np.asarray(sum(w * features[name] for name, w in weights.items()))
-
-
 def hits(asked: Asked, score: Floats) -> NDArray[np.int64]:
     return np.argsort(-score, kind="stable")[:HITS]
 
 
-def fit_relevance(
-    parts: Sequence[Sequence[Asked]], kinds: Sequence[str], l2: float = 1e-3
-) -> dict[str, float]:
-    names = ["score", *(f"best_{kind}" for kind in kinds)]
+def fit_relevance(parts: Sequence[Sequence[Asked]]) -> dict[str, float]:
+    """Of the first hits; in each part, answerable questions count as much as the others."""
     rows, labels, shares = [], [], []
     for part in parts:
         for right in (True, False):
             some = [a for a in part if a.answerable == right]
             for a in some:
-                for i in hits(a, a.features["score"]):
-                    rows.append([told(a, kinds)[name][i] for name in names])
+                score = a.features["score"]
+                for i in hits(a, score):
+                    rows.append([1.0, score[i], crowd(score)])
                     labels.append(float(a.gains[i] > 0))
                     shares.append(1 / len(some) / HITS)
     x, y, share = np.array(rows), np.array(labels), np.array(shares) / sum(shares)
-    middle, scale = x.mean(axis=0), x.std(axis=0) + 1e-9
-    z = np.column_stack([np.ones(len(x)), (x - middle) / scale])
+    scale = np.array([1.0, x[:, 1].std(), x[:, 1].std()])
+    middle = np.array([0.0, x[:, 1].mean(), x[:, 1].mean()])
+    z = (x - middle) / scale
 
     def loss(w: Floats) -> tuple[float, Floats]:
         p = logistic(z @ w)
         likely = y * np.log(p + 1e-12) + (1 - y) * np.log(1 - p + 1e-12)
-        return -(share @ likely) + l2 * w[1:] @ w[1:], z.T @ (share * (p - y)) + 2 * l2 * np.r_[
-            0, w[1:]
-        ]
+        return -(share @ likely), z.T @ (share * (p - y))
 
-    w = minimize(loss, np.zeros(z.shape[1]), jac=True, method="L-BFGS-B").x
-    slopes = w[1:] / scale
-    found = {"bias": w[0] - middle @ slopes, **dict(zip(names, slopes, strict=True))}
-    return {name: round(float(value), 4) for name, value in found.items()}
-
-
-def told(asked: Asked, kinds: Sequence[str]) -> dict[str, Floats]:
-    known = {kind: asked.features[kind] for kind in kinds}
-    return {"score": asked.features["score"], **best(known, len(asked.gains))}
+    w = minimize(loss, np.zeros(3), jac=True, method="L-BFGS-B").x / scale
+    bias = w[0] - middle[1] * (w[1] + w[2])
+    return {"bias": round(bias, 4), "slope": round(w[1], 4), "crowd": round(w[2], 4)}
 
 
 # --- measuring -----------------------------------------------------------------------------------
@@ -296,7 +284,40 @@ def ranked(asked: Asked, score: Floats) -> float:
     return ndcg(seen, asked.ideal, 10)
 
 
-def measure(corpus: Corpus, relevance: Callable[[Asked], Floats]) -> dict[str, Any]:
+def threshold(parts: Sequence[Sequence[Asked]], fit: Fit) -> float:
+    """The relevance that best divides answerable questions from others, both counting the same."""
+    told = [(best(a, fit), a.answerable) for part in parts for a in part]
+    sure = np.array([p for p, right in told if right])
+    unsure = np.array([p for p, right in told if not right])
+    steps = np.arange(0.02, 0.9, 0.02)
+    return float(max(steps, key=lambda t: (sure >= t).mean() + (unsure < t).mean()))
+
+
+def best(asked: Asked, fit: Fit) -> float:
+    return float(fit.probabilities(asked.features["score"]).max())
+
+
+def pooled(found: Sequence[Corpus], fit: Fit) -> dict[str, float]:
+    """Calibration over the questions of all corpora."""
+    held = [a for c in found for a in c.held]
+    return {
+        "calibration error, ten hits": round(calibration_error(*reliability(held, fit, HITS)), 4),
+        "calibration error, first hit": round(calibration_error(*reliability(held, fit, 1)), 4),
+    }
+
+
+def reliability(held: Sequence[Asked], fit: Fit, count: int) -> tuple[Floats, Floats]:
+    """The relevance of the first hits, and whether each was right."""
+    p, y = [], []
+    for a in held:
+        score = a.features["score"]
+        for i in hits(a, score)[:count]:
+            p.append(fit.probabilities(score)[i])
+            y.append(float(a.gains[i] > 0))
+    return np.array(p), np.array(y)
+
+
+def measure(corpus: Corpus, fit: Fit) -> dict[str, Any]:
     real = [a for a in corpus.held if a.answerable]
     other = [a for a in corpus.held if not a.answerable]
     found: dict[str, Any] = {
@@ -305,21 +326,15 @@ def measure(corpus: Corpus, relevance: Callable[[Asked], Floats]) -> dict[str, A
         "reranked ndcg@10": np.mean([ranked(a, a.features["score"]) for a in real]),
     }
     if other:
-        sure = np.array([relevance(a).max() for a in real])
-        unsure = np.array([relevance(a).max() for a in other])
-        pairs = [(relevance(a)[i], a.gains[i] > 0) for a in corpus.held
-                 for i in hits(a, a.features["score"])]  # fmt: skip
-        p, y = (np.array(column, float) for column in zip(*pairs, strict=True))
-        first = [(relevance(a).max(), a.gains[hits(a, a.features["score"])[0]] > 0)
-                 for a in corpus.held]  # fmt: skip
-        p1, y1 = (np.array(column, float) for column in zip(*first, strict=True))
+        sure = np.array([best(a, fit) for a in real])
+        unsure = np.array([best(a, fit) for a in other])
         found |= {
             "off topic": len(other),
             "AUROC": auroc(sure, unsure),
-            "calibration error, ten hits": calibration_error(p, y),
-            "calibration error, first hit": calibration_error(p1, y1),
-            "answered": float((sure >= 0.5).mean()),
-            "off topic answered": float((unsure >= 0.5).mean()),
+            "calibration error, ten hits": calibration_error(*reliability(corpus.held, fit, HITS)),
+            "calibration error, first hit": calibration_error(*reliability(corpus.held, fit, 1)),
+            "answered": float((sure >= OK).mean()),
+            "off topic answered": float((unsure >= OK).mean()),
         }
     return {k: round(float(v), 4) for k, v in found.items()}
 
@@ -334,7 +349,8 @@ def main() -> None:
             print(f"{corpus.name}: {len(corpus.fit)} to fit, {len(corpus.held)} to measure")
             found.append(corpus)
     for kind, names in KINDS.items():
-        parts = [c.fit for c in found]
+        # SciFact alone has real training questions, many of them: it counts three times.
+        parts = [c.fit for c in found for _ in range(3 if c.name == "SciFact" else 1)]
         first = fit_order(parts, names)
         everyone = [a for c in found for a in (*c.fit, *c.held)]
         for a in everyone:
@@ -342,17 +358,13 @@ def main() -> None:
         score = fit_order(parts, [*names, "peers"]) if "cosine" in names else first
         for a in everyone:
             a.features["score"] = weighted(score, a.features)
-        calibrated = [c.fit for c in found if any(not a.answerable for a in c.fit)]
-        relevance = fit_relevance(calibrated, names)
-
-        def probabilities(
-            a: Asked, w: Mapping[str, float] = relevance, names: Sequence[str] = names
-        ) -> Floats:
-            known = told(a, names)
-            return logistic(w["bias"] + sum(w[n] * known[n] for n in w if n != "bias"))
-
-        fits[kind] = {"first": first, "score": score, "relevance": relevance}
-        result[kind] = {c.name: measure(c, probabilities) for c in found}
+        with_others = [c for c in found if any(not a.answerable for a in c.fit)]
+        calibrated = [c.fit for c in with_others]
+        fit = Fit(first, score, **fit_relevance(calibrated))
+        fits[kind] = asdict(fit)
+        result[kind] = {c.name: measure(c, fit) for c in found}
+        result[kind]["all"] = pooled(with_others, fit)
+        print(kind, "threshold on what was fitted:", threshold(calibrated, fit))
         print(kind, json.dumps(fits[kind]))
         print(json.dumps(result[kind], indent=1), flush=True)
     if given.write:

@@ -44,8 +44,9 @@ class Told:
 
 
 def tell(
-    searches: Searches, recalled: Recalled, rows: Sequence[int], within: Within, *, late: bool
+    searches: Searches, recalled: Recalled, pool: Sequence[Fused], within: Within, *, late: bool
 ) -> Told:
+    rows = [f.passage for f in pool]
     vector = recalled.embedded.vector if recalled.embedded else None
     evidence = searches.store.evidence(
         searches.scope, searches.space, vector, recalled.query, rows, within
@@ -53,7 +54,8 @@ def tell(
     degraded: list[Degraded] = []
     known = evidence.cosine is not None and not np.isnan(evidence.cosine).all()
     maxsim = _maxsim(searches, recalled, rows, evidence, degraded) if late and known else None
-    return Told(features(evidence, maxsim), evidence.vectors, degraded)
+    fused = np.array([f.score for f in pool])
+    return Told(features(fused, evidence, maxsim), evidence.vectors, degraded)
 
 
 def judge(
@@ -65,7 +67,7 @@ def judge(
     generator: Generator | None,
 ) -> Judged:
     rows = [f.passage for f in pool]
-    told = tell(searches, recalled, rows, within, late=options.rerank in ("local", "late"))
+    told = tell(searches, recalled, pool, within, late=options.rerank in ("local", "late"))
     judged = Judged(
         worth=np.array([f.score for f in pool]),
         relevance=cautious(told.features),
@@ -78,7 +80,7 @@ def judge(
         judged.degraded.append(Degraded("relevance", reason))
     else:
         scores = fit.scores(told.features, told.vectors)
-        judged.relevance = fit.probabilities(scores, told.features)
+        judged.relevance = fit.probabilities(scores)
         if options.rerank == "local":
             judged.worth, judged.rerank = judged.relevance, scores.tolist()
     if options.rerank == "late" and "maxsim" in told.features:

@@ -1,14 +1,14 @@
 """What the searches say of passages in; one score to order them by, and the probability that each
 answers the question, out.
 
-The score is a weighted sum of four things, each on a scale of its own that no other question moves:
-the cosine with the question, its share of the question's words, MaxSim over token vectors, and how
-like the passage is to its *peers*, those that looked best by the first three: documents that answer
-one question resemble each other (the cluster hypothesis, van Rijsbergen 1979). The probability is a
-logistic function of the score and of how good the best passages are, so within one question it has
-the score's order. Both were fitted by evals/relevance.py, on judged questions and on questions
-about something else, for each embedding model. Nothing was fitted for a model that is not in the
-file: it gets a cautious reading of its cosines, and the answer says so.
+The score is a weighted sum of what is known of a passage: its cosine with the question, its share
+of the question's words, MaxSim over token vectors, its place in the fused order, and how like it is
+to its *peers*, those that look best by the first four: passages that answer one question resemble
+each other (the cluster hypothesis, van Rijsbergen 1979). The probability is a logistic function of
+the score and of how *crowded* the question is: the more passages score as high, the less likely is
+each. So within one question it has the score's order. The weights were fitted for each embedding
+model by evals/relevance.py, on judged questions and on questions about something else. A model that
+is not in the file gets a cautious reading of its cosines, and the answer says so.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ PEERS = 10
 """Passages that the others are compared with."""
 SHARP = 2.0
 """How much more the best of them count than the next."""
-OK = 0.5
-"""From this relevance of the best passage on, a question counts as answered."""
-FEATURES = ("cosine", "lexical", "maxsim")
+OK = 0.2
+"""From this relevance of the best passage on a question counts as answered: chosen on the questions
+that were fitted on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +39,28 @@ class Fit:
     first: Mapping[str, float]
     """Of the score that chooses the peers."""
     score: Mapping[str, float]
-    relevance: Mapping[str, float]
-    """Of the logistic function: "bias", "score", and "best_…" of the best passages."""
+    bias: float
+    slope: float
+    crowd: float
 
     def scores(self, features: Mapping[str, Floats], vectors: Vectors | None) -> Floats:
         everything = dict(features)
         if "peers" in self.score and vectors is not None:
-            everything["peers"] = peers(_sum(self.first, features), vectors)
-        return _sum(self.score, everything)
+            everything["peers"] = peers(weighted(self.first, features), vectors)
+        return weighted(self.score, everything)
 
-    def probabilities(self, scores: Floats, features: Mapping[str, Floats]) -> Floats:
-        told = {"score": scores, **best(features, len(scores))}
-        return logistic(self.relevance["bias"] + _sum(_without_bias(self.relevance), told))
+    def probabilities(self, scores: Floats) -> Floats:
+        return logistic(self.bias + self.slope * scores + self.crowd * crowd(scores))
 
 
-def features(evidence: Evidence, maxsim: Floats | None) -> dict[str, Floats]:
+def weighted(weights: Mapping[str, float], features: Mapping[str, Floats]) -> Floats:
+    total: Floats = np.sum([w * features[name] for name, w in weights.items()], axis=0)
+    return total
+
+
+def features(fused: Floats, evidence: Evidence, maxsim: Floats | None) -> dict[str, Floats]:
     """By name; what is not known of one passage is the least that is known of another."""
-    found = {"lexical": evidence.lexical}
+    found = {"fused": fused / max(fused.max(initial=0.0), 1e-12), "lexical": evidence.lexical}
     if evidence.cosine is not None and not np.isnan(evidence.cosine).all():
         found["cosine"] = _filled(evidence.cosine)
         if maxsim is not None:
@@ -63,25 +68,26 @@ def features(evidence: Evidence, maxsim: Floats | None) -> dict[str, Floats]:
     return found
 
 
-def best(features: Mapping[str, Floats], size: int) -> dict[str, Floats]:
-    """How good the best passages are, the same for all: the mean of each feature's three highest
-    values."""
-    return {
-        f"best_{name}": np.full(size, np.sort(values)[-3:].mean() if size else 0.0)
-        for name, values in features.items()
-    }
-
-
 def peers(first: Floats, vectors: Vectors) -> Floats:
-    """Each passage's mean cosine with the best others, weighted by their scores."""
+    """Each passage's mean cosine with the best others, weighted by their scores, less what the best
+    have of it: a passage that has no others is as good as they are."""
+    if not len(first):
+        return first
     weights = np.zeros(len(first))
     top = np.argsort(-first, kind="stable")[:PEERS]
-    weights[top] = np.exp(SHARP * (first[top] - first.max(initial=-np.inf)))
+    weights[top] = np.exp(SHARP * (first[top] - first.max()))
     alike = (vectors @ vectors.T).astype(np.float64)
     np.fill_diagonal(alike, 0.0)
     others = weights.sum() - weights
     near: Floats = alike @ weights / np.where(others > 0, others, 1.0)
-    return near
+    return np.asarray(near - near[top].mean())
+
+
+def crowd(scores: Floats) -> float:
+    """log of the sum of all exp(score): the highest, and the more above it the more are near."""
+    if not len(scores):
+        return 0.0
+    return float(scores.max() + np.log(np.exp(scores - scores.max()).sum()))
 
 
 def fit_for(model: str | None, features: Mapping[str, Floats]) -> Fit | None:
@@ -105,15 +111,6 @@ def logistic(values: Floats) -> Floats:
 def _fits() -> Mapping[str, Fit]:
     file = resources.files(__package__).joinpath("relevance.json")
     return {name: Fit(**parts) for name, parts in json.loads(file.read_text("utf-8")).items()}
-
-
-def _sum(weights: Mapping[str, float], told: Mapping[str, Floats]) -> Floats:
-    total: Floats = np.sum([weight * told[name] for name, weight in weights.items()], axis=0)
-    return total
-
-
-def _without_bias(weights: Mapping[str, float]) -> dict[str, float]:
-    return {name: weight for name, weight in weights.items() if name != "bias"}
 
 
 def _filled(values: Floats) -> Floats:
