@@ -28,13 +28,13 @@ from sourcebook.model import (
 )
 from sourcebook.ports import EmbeddedQuery, Generator, StoredPassage, Within
 from sourcebook.quality import QUALITY_VERSION
-from sourcebook.querying.adjust import KEYS, adjustments, product
+from sourcebook.querying.adjust import KEYS, adjustments, product, types
 from sourcebook.querying.answer import Answer, Options, Status, hit_to_dict
 from sourcebook.querying.cache import Cache
 from sourcebook.querying.cite import cite
 from sourcebook.querying.expand import Surroundings
 from sourcebook.querying.fuse import explain, fuse
-from sourcebook.querying.gate import gate, relevant
+from sourcebook.querying.gate import gate
 from sourcebook.querying.group import group
 from sourcebook.querying.judge import Judged, judge
 from sourcebook.querying.prepare import prepare
@@ -48,6 +48,11 @@ __all__ = ["Answer", "Options", "hit_to_dict", "search"]
 
 _AROUND = 2
 """Neighbours on each side that a short passage is read with."""
+_KEPT = 100
+"""Hits of an answer that is kept for who asks again."""
+_LINKS = 50_000
+"""Of all candidates together, that are looked at for what supersedes what: elements of a model may
+have hundreds each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +81,11 @@ def search(
     held = answers.get(key) if answers is not None else None
     if held is not None:
         took = round((time.perf_counter() - started) * 1e3, 3)
-        return replace(held, timings_ms={"cached": took, "total": took})
+        timings = {"cached": took, "total": took}
+        return replace(held, results=list(held.results), timings_ms=timings)
     answer = Question(searches, text, options, context, generator).answer()
-    if answers is not None and _complete(answer):
-        answers.put(key, answer)
+    if answers is not None and _lasting(answer):
+        answers.put(key, replace(answer, results=list(answer.results)))
     return answer
 
 
@@ -103,8 +109,10 @@ def _key(
     )
 
 
-def _complete(answer: Answer) -> bool:
-    return not answer.degraded and all(hit.quality is not None for hit in answer.results)
+def _lasting(answer: Answer) -> bool:
+    """Whether nothing is missing, and it is small enough to be kept."""
+    complete = not answer.degraded and all(hit.quality is not None for hit in answer.results)
+    return complete and len(answer.results) <= _KEPT
 
 
 class Told(NamedTuple):
@@ -139,13 +147,8 @@ class Question:
 
     def answer(self) -> Answer:
         started = time.perf_counter()
-        depth = max(self.options.depth, self.options.k)
-        while True:
-            asked = self._recall(depth)
-            hits, rejected, found, asked_type = self._ranked(asked)
-            if len(hits) >= self.options.k or not any(r.full for r in asked):
-                break
-            depth *= 4
+        asked, fused = self._recall()
+        hits, rejected, asked_type = self._ranked(asked, fused)
         self.timings["total"] = round((time.perf_counter() - started) * 1e3, 3)
         status, warning = self._outcome(hits, rejected)
         return Answer(
@@ -155,7 +158,7 @@ class Question:
             weights=asked[0].weights,
             read_context=self.context,
             results=[replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)],
-            candidates=found,
+            candidates=len(fused),
             warning=warning,
             degraded=tuple(self.degraded),
             rejected=tuple(rejected),
@@ -166,56 +169,58 @@ class Question:
 
     # --- stages --------------------------------------------------------------------------------
 
-    def _recall(self, depth: int) -> list[Recalled]:
-        """What was found for the question, and for each of its parts."""
-        asked = []
-        for query in (self.query, *map(prepare, self.parts)):
-            found = recall(self.searches, query, self.options, depth, self.within)
-            asked.append(found)
-            self.degraded |= dict.fromkeys(found.found.degraded)
-            for part, took in found.found.timings_ms.items():
-                self.timings[part] = round(self.timings.get(part, 0.0) + took, 3)
-        return asked
+    def _recall(self) -> tuple[list[Recalled], list[Fused]]:
+        """What was found for the question and for each of its parts, and all of it as one list.
+        Looks deeper where a few documents fill the lists."""
+        options = self.options
+        depth = max(options.depth, options.k)
+        while True:
+            asked = [self._asked(query, depth) for query in (self.query, *map(prepare, self.parts))]
+            fused = asked[0].fused if len(asked) == 1 else _merged(asked)
+            enough = len(group(fused, options.per_document)) >= options.k
+            if enough or not any(each.full for each in asked):
+                return asked, fused
+            depth *= 4
+
+    def _asked(self, query: PreparedQuery, depth: int) -> Recalled:
+        found = recall(self.searches, query, self.options, depth, self.within)
+        self.degraded |= dict.fromkeys(found.found.degraded)
+        for part, took in found.found.timings_ms.items():
+            self.timings[part] = round(self.timings.get(part, 0.0) + took, 3)
+        return found
 
     def _ranked(
-        self, asked: Sequence[Recalled]
-    ) -> tuple[list[Hit], list[Rejected], int, str | None]:
-        """Hits, what was refused, how many were found, and the document type that was asked for."""
-        fused = asked[0].fused if len(asked) == 1 else _merged(asked)
-        pool, rest = fused[: self.options.depth], fused[self.options.depth :]
-        judged = self._timed("judge", lambda: self._judge(asked, pool))
+        self, asked: Sequence[Recalled], fused: Sequence[Fused]
+    ) -> tuple[list[Hit], list[Rejected], str | None]:
+        """Hits, what was refused, and the document type that was asked for."""
+        pool, rest = self._pool(fused)
+        made = (self.searches, asked, pool, self.options, self.within, self.generator)
+        judged = self._timed("judge", lambda: judge(*made))
+        self.degraded |= dict.fromkeys(judged.degraded)
         stored, changes, asked_type = self._adjust(pool)
         worth = judged.worth * np.array([product(c) for c in changes])
-        order = sorted(range(len(pool)), key=lambda i: (-pool[i].exact, -worth[i], pool[i].node_id))
+        order = sorted(range(len(pool)), key=lambda i: (-pool[i].exact, -worth[i], i))
         told = {
             f.passage: Told(
                 judged.rerank[i], float(judged.relevance[i]), float(worth[i]), changes[i]
             )
             for i, f in enumerate(pool)
         }
-        ranked = group([*(pool[i] for i in order), *rest], self.options.per_document)
+        found = [pool[i] for i in order] + (rest if self.options.min_relevance == 0 else [])
+        ranked = group(found, self.options.per_document)
         hits, rejected = self._gated(asked, ranked, told, stored)
-        return hits, rejected, len(fused), asked_type
+        return hits, rejected, asked_type
 
-    def _judge(self, asked: Sequence[Recalled], pool: Sequence[Fused]) -> Judged:
-        """Of a compound question, a passage is worth what it is to the part it answers best."""
-        judged = [
-            judge(self.searches, each, pool, self.options, self.within, self.generator)
-            for each in asked[: 1 if self.options.rerank == "llm" else None]
-        ]
-        first = judged[0]
-        for more in judged[1:]:
-            better = more.relevance > first.relevance
-            first.rerank = [
-                b if wins else a
-                for a, b, wins in zip(first.rerank, more.rerank, better, strict=True)
-            ]
-            if self.options.rerank in ("local", "late"):
-                first.worth = np.maximum(first.worth, more.worth)
-            first.relevance = np.maximum(first.relevance, more.relevance)
-        for each in judged:
-            self.degraded |= dict.fromkeys(each.degraded)
-        return first
+    def _pool(self, fused: Sequence[Fused]) -> tuple[list[Fused], list[Fused]]:
+        """What is judged, and what is not: the first ones, and enough documents where a few fill
+        the list."""
+        options = self.options
+        first = {f.passage for f in fused[: max(options.depth, options.k)]}
+        first |= {f.passage for f in group(fused, options.per_document)[: options.k]}
+        return (
+            [f for f in fused if f.passage in first],
+            [f for f in fused if f.passage not in first],
+        )
 
     def _adjust(
         self, pool: Sequence[Fused]
@@ -225,20 +230,21 @@ class Question:
             return {}, [()] * len(pool), None
         stored = self._read([f.passage for f in pool])
         superseded = self._superseded({f.element_id for f in pool})
-        known = {p.node.metadata.get("document_type") for p in stored.values()}
-        asked_type = document_type(self.query.text, {k for k in known if isinstance(k, str)})
+        known = {kind for p in stored.values() for kind in types(p.node.metadata)}
+        asked_type = document_type(self.query.text, known)
         changes = []
         for found in pool:
             metadata = dict(stored[found.passage].node.metadata)
-            if found.element_id in superseded:
-                metadata.setdefault("superseded_by", superseded[found.element_id])
+            if found.element_id in superseded and not metadata.get("superseded_by"):
+                metadata["superseded_by"] = superseded[found.element_id]
             changes.append(adjustments(metadata, self.options.factors, asked_type))
         return stored, changes, asked_type
 
     def _superseded(self, elements: set[str]) -> Mapping[str, str]:
         """Elements that others say they replace."""
-        links = self.store.relations(self.scope, sorted(elements), self.context.revision, 1000)
-        return {x.target_id: x.source_id for x in links if x.type == "supersedes"}
+        links = self.store.relations(self.scope, sorted(elements), self.context.revision, _LINKS)
+        told = [x for x in links if x.type == "supersedes" and x.source_id != x.target_id]
+        return {x.target_id: x.source_id for x in told}
 
     def _gated(
         self,
@@ -255,16 +261,13 @@ class Question:
         for start in range(0, len(ranked), step):
             candidates = _explained(asked, ranked[start : start + step])
             hits = [_with(hit, told.get(row)) for row, hit in self._hits(candidates, stored)]
-            hits, low = relevant(hits, options.min_relevance)
+            rules = (options.min_relevance, options.gate, self._expand, options.k - len(kept))
+            passed, low = gate(hits, *rules)
+            kept += passed
             refused += low
-            if options.gate is not None:
-                wanted = options.k - len(kept)
-                hits, bad = gate(hits, options.gate, self._expand, wanted)
-                refused += bad
-            kept += hits
-            if len(kept) >= options.k:
+            if len(kept) == options.k:
                 break
-        return kept[: options.k], refused
+        return kept, refused
 
     def _hits(
         self, candidates: Sequence[Candidate], known: dict[int, StoredPassage]
@@ -297,7 +300,9 @@ class Question:
         if not hits:
             return "no_results", _why_none(self.query, self.context, rejected)
         best = max((h.relevance for h in hits if h.relevance is not None), default=None)
-        if best is None or best >= OK:
+        if best is None:
+            return "low_confidence", "no passage could be judged; they are in the fused order"
+        if best >= OK:
             return "ok", None
         return "low_confidence", (
             f"the best passage has a relevance of {best:.2f}, below {OK:g}; it may not answer the "

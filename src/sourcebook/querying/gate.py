@@ -32,28 +32,21 @@ class Gate:
             raise InvalidInput("min_words must be 0 or more", field="min_words")
 
 
-def relevant(hits: Sequence[Hit], least: float) -> tuple[list[Hit], list[Rejected]]:
-    """Those that are relevant enough; a hit whose relevance is not known passes."""
-    kept, refused = [], []
-    for hit in hits:
-        if hit.relevance is not None and hit.relevance < least:
-            refused.append(_refused(hit, "relevance-too-low"))
-        else:
-            kept.append(hit)
-    return kept, refused
-
-
 def gate(
-    hits: Sequence[Hit], rules: Gate, expand: Expand, wanted: int
+    hits: Sequence[Hit], least: float, rules: Gate | None, expand: Expand, wanted: int
 ) -> tuple[list[Hit], list[Rejected]]:
-    """At most `wanted` hits, and what was refused on the way to them."""
+    """At most `wanted` hits that are relevant enough and keep the rules, and what was refused on
+    the way to them. A hit whose relevance is not known passes only where none is asked for."""
     kept: list[Hit] = []
     refused: list[Rejected] = []
     for hit in hits:
         if len(kept) == wanted:
             break
-        judged = _expanded(hit, rules, expand)
-        reason = _reason(judged, rules)
+        if least > 0 and (hit.relevance is None or hit.relevance < least):
+            refused.append(_refused(hit, "relevance-too-low"))
+            continue
+        judged = _expanded(hit, rules, expand) if rules else hit
+        reason = _reason(judged, rules) if rules else None
         if reason is None:
             kept.append(judged)
         else:

@@ -2,8 +2,8 @@
 
 `none` keeps the fused order. `local` orders by relevance, whose features are told in relevance.py;
 `late` by MaxSim alone; `llm` by what a language model says of the first of them. A reranker that
-cannot do its work leaves the fused order and says so. Relevance always comes from the same
-evidence, whatever the order, so that it means the same everywhere.
+cannot do its work leaves the fused order and says so. Relevance comes from the same evidence,
+whatever the order; only `none` reads no token vectors, and knows it a little less well.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ from sourcebook.querying.answer import Options
 from sourcebook.querying.recall import Recalled
 from sourcebook.querying.relevance import cautious, features, fit_for
 from sourcebook.querying.search import Searches
+
+_OWN = 0.1
+"""Share of the score itself where relevance gives the distances: so equal ones stay in order."""
+_REST = 0.01
+"""The most that a passage is worth which the language model was not asked about."""
 
 
 @dataclass(slots=True)
@@ -60,20 +65,34 @@ def tell(
 
 def judge(
     searches: Searches,
-    recalled: Recalled,
+    asked: Sequence[Recalled],
     pool: Sequence[Fused],
     options: Options,
     within: Within,
     generator: Generator | None,
 ) -> Judged:
-    rows = [f.passage for f in pool]
-    told = tell(searches, recalled, pool, within, late=options.rerank in ("local", "late"))
-    judged = Judged(
-        worth=np.array([f.score for f in pool]),
-        relevance=cautious(told.features),
-        rerank=[None] * len(rows),
-        degraded=told.degraded,
-    )
+    """`asked` is the question and its parts: a passage is worth what it is to the one that it
+    answers best."""
+    judged = _by_evidence(searches, asked[0], pool, options, within)
+    for part in asked[1:]:
+        judged = _better(judged, _by_evidence(searches, part, pool, options, within))
+    if all(score is None for score in judged.rerank):
+        judged.worth = paced(np.array([f.score for f in pool]), judged.relevance)
+    if options.rerank == "llm":
+        _ask(searches, asked[0], [f.passage for f in pool], judged, generator, within)
+    return judged
+
+
+def _by_evidence(
+    searches: Searches,
+    recalled: Recalled,
+    pool: Sequence[Fused],
+    options: Options,
+    within: Within,
+) -> Judged:
+    told = tell(searches, recalled, pool, within, late=options.rerank != "none")
+    relevance = cautious(told.features)
+    judged = Judged(np.zeros(len(pool)), relevance, [None] * len(pool), told.degraded)
     fit = fit_for(searches.embedder.model, told.features)
     if fit is None:
         reason = f"{searches.embedder.model} was not calibrated; its cosines are read cautiously"
@@ -83,12 +102,35 @@ def judge(
         judged.relevance = fit.probabilities(scores)
         if options.rerank == "local":
             judged.worth, judged.rerank = judged.relevance, scores.tolist()
-    if options.rerank == "late" and "maxsim" in told.features:
-        maxsim = told.features["maxsim"]
-        judged.worth, judged.rerank = _spread(maxsim), maxsim.tolist()
-    if options.rerank == "llm":
-        _ask(searches, recalled, rows, judged, generator, within)
+    if options.rerank == "late":
+        _by_tokens(judged, told.features.get("maxsim"))
     return judged
+
+
+def _by_tokens(judged: Judged, maxsim: Floats | None) -> None:
+    if maxsim is not None:
+        judged.worth, judged.rerank = paced(maxsim, judged.relevance), maxsim.tolist()
+    elif not any(each.part == "late" for each in judged.degraded):
+        judged.degraded.append(Degraded("late", "there are no vectors to compare by"))
+
+
+def _better(one: Judged, other: Judged) -> Judged:
+    wins = other.relevance > one.relevance
+    return Judged(
+        np.maximum(one.worth, other.worth),
+        np.maximum(one.relevance, other.relevance),
+        [b if won else a for a, b, won in zip(one.rerank, other.rerank, wins, strict=True)],
+        [*one.degraded, *other.degraded],
+    )
+
+
+def paced(by: Floats, relevance: Floats) -> Floats:
+    """Worth in the order of `by`, at the distances of relevance: fused scores lie close together,
+    and so do cosines, and a factor of 1.1 is to mean something, not everything."""
+    worth = np.empty(len(by))
+    worth[np.argsort(-by, kind="stable")] = np.sort(relevance)[::-1]
+    own = np.maximum(by, 0.0) / max(by.max(initial=0.0), 1e-12)
+    return np.asarray((1 - _OWN) * worth + _OWN * own)
 
 
 def _maxsim(
@@ -116,13 +158,6 @@ def _maxsim(
     return found
 
 
-def _spread(values: Floats) -> Floats:
-    """MaxSim on a scale from near 0 to 1, in the same order: its values lie close together, and a
-    factor of 1.1 is to mean something, not everything."""
-    low, high = values.min(initial=1.0), values.max(initial=0.0)
-    return 0.05 + 0.95 * (values - low) / (high - low) if high > low else np.ones(len(values))
-
-
 def _ask(
     searches: Searches,
     recalled: Recalled,
@@ -145,6 +180,6 @@ def _ask(
         judged.degraded.append(Degraded("rerank", str(error)))
         return
     rest = judged.worth[len(scores) :]
-    top = max(float(rest.max(initial=0.0)), 1e-9)
-    judged.worth = np.concatenate([1.0 + np.array(scores), rest / top])
+    behind = rest / max(float(rest.max(initial=0.0)), 1e-9)
+    judged.worth = np.concatenate([_REST + (1 - _REST) * np.array(scores), _REST * behind])
     judged.rerank = [*scores, *[None] * len(rest)]
