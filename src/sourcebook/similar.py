@@ -18,12 +18,14 @@ from sourcebook.model import (
     Degraded,
     Filter,
     Hit,
+    Match,
     Node,
     PreparedQuery,
     Resolved,
     Scores,
+    Space,
 )
-from sourcebook.ports import Within
+from sourcebook.ports import Vectors, Within
 from sourcebook.quality import QUALITY_VERSION
 from sourcebook.querying.answer import MAX_RESULTS, Answer
 from sourcebook.querying.cite import cite
@@ -44,7 +46,8 @@ def similar(
     started = time.perf_counter()
     if not 1 <= k <= MAX_RESULTS:
         raise InvalidInput(f"k must be from 1 to {MAX_RESULTS}, not {k}", field="k")
-    hits, missing = _nearest(searches, node, text, k, Within(context.revision, CHUNK, filters))
+    within = Within(context.revision, CHUNK, filters)
+    hits, candidates, missing = _nearest(searches, node, text, k, within)
     took = round((time.perf_counter() - started) * 1e3, 3)
     degraded = [Degraded("late", f"{missing} passages have no token vectors; run `reindex`")]
     return Answer(
@@ -54,7 +57,7 @@ def similar(
         weights={"late": 1.0},
         read_context=context,
         results=hits,
-        candidates=len(hits),
+        candidates=candidates,
         warning=None if hits else "there is no other passage to compare with",
         degraded=tuple(degraded) if missing else (),
         timings_ms={"total": took},
@@ -63,8 +66,8 @@ def similar(
 
 def _nearest(
     searches: Searches, node: Node, text: str, k: int, within: Within
-) -> tuple[list[Hit], int]:
-    """The hits, and how many passages could not be compared."""
+) -> tuple[list[Hit], int, int]:
+    """The hits, how many passages were near, and how many of them could not be compared."""
     store, scope, space, codec = (
         searches.store,
         searches.scope,
@@ -78,8 +81,7 @@ def _nearest(
         )
     asked = searches.embedder.embed_query(text)
     assert asked.tokens is not None
-    near = store.dense_search(scope, space, asked.vector, max(DEPTH, k) + 1, within)
-    others = [m for m in near if not _same(m.node_id, m.element_id, node)]
+    others = _others(searches, space, asked.vector, node, max(DEPTH, k), within)
     coded = store.token_vectors(scope, space, [m.passage for m in others])
     known = [(m, c) for m, c in zip(others, coded, strict=True) if c is not None]
     alike = codec.maxsim(asked.tokens, [c for _, c in known])
@@ -93,10 +95,22 @@ def _nearest(
     stored = store.passages(scope, within.revision, [c.passage for c in candidates])
     quality = store.quality(scope, QUALITY_VERSION, [p.node.version_id for p in stored])
     hits = cite(scope.repository, within.resolution, candidates, stored, quality)
-    return [replace(hit, rank=i) for i, hit in enumerate(hits, start=1)], len(others) - len(known)
+    return hits, len(others), len(others) - len(known)
 
 
-def _same(node_id: str, element_id: str, node: Node) -> bool:
-    """The node itself, and what is inside it."""
-    whole = node.id == node.element_id and element_id == node.element_id
-    return node_id == node.id or whole or node_id.startswith(f"{node.id}#")
+def _others(
+    searches: Searches, space: Space, vector: Vectors, node: Node, k: int, within: Within
+) -> list[Match]:
+    """The k nearest passages, without the node itself and what is inside it."""
+    inside = replace(within, parents=frozenset({node.id}))
+    depth = k
+    while True:
+        near, own = (
+            searches.store.dense_search(searches.scope, space, vector, depth, place)
+            for place in (within, inside)
+        )
+        same = {node.id, *(match.node_id for match in own)}
+        others = [match for match in near if match.node_id not in same]
+        if len(others) >= k or len(near) < depth:
+            return others[:k]
+        depth *= 4

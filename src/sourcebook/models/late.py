@@ -11,7 +11,7 @@ The axes of a model were fitted on texts of several kinds by evals/late.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import Any
 
@@ -27,6 +27,8 @@ BITS = ((16, 4), (128, 2), (160, 1))
 AXES = sum(axes for axes, _ in BITS)
 BYTES = sum(axes * bits // 8 for axes, bits in BITS)
 _DATA = "sourcebook.models.data"
+_AT_ONCE = 32_768
+"""Tokens that are decoded at once."""
 
 
 class TokenCodec:
@@ -67,25 +69,34 @@ class TokenCodec:
         z = ((kept - self._mean) @ self._axes) / self._deviations
         codes, at = [], 0
         for (axes, bits), edges in zip(BITS, self._edges, strict=True):
-            codes.append(_packed(np.searchsorted(edges, z[:, at : at + axes]), bits))
+            part = z[:, at : at + axes]
+            level = np.zeros(part.shape, np.uint8)
+            for edge in edges:
+                level += part > edge
+            codes.append(_packed(level, bits))
             at += axes
         return np.hstack(codes).tobytes()
 
     def maxsim(self, query: Vectors, coded: Sequence[bytes]) -> Vectors:
         """For each text: the mean over the query's rows of the best cosine with one of its tokens;
         0 for a text without tokens."""
-        counts = np.array([len(text) // BYTES for text in coded], np.int64)
         scores = np.zeros(len(coded), np.float32)
-        filled = np.flatnonzero(counts)
-        if not len(filled) or not len(query):
-            return scores
-        turned, lengths = self._decoded(b"".join(coded))
-        products = turned @ (query @ self._axes).T
-        products += query @ self._mean
-        products /= lengths[:, None]
-        starts = (np.cumsum(counts) - counts)[filled]
-        scores[filled] = np.maximum.reduceat(products, starts, axis=0).mean(axis=1)
+        if len(query):
+            turned = (query @ self._axes).T, query @ self._mean
+            for texts in _batches([len(text) // BYTES for text in coded]):
+                some = [coded[text] for text in texts]
+                scores[texts] = self._best(*turned, some)
         return scores
+
+    def _best(self, axes: Vectors, mean: Vectors, coded: Sequence[bytes]) -> Vectors:
+        """MaxSim with texts that all have tokens; the query is turned to the axes."""
+        decoded, lengths = self._decoded(b"".join(coded))
+        products = decoded @ axes
+        products += mean
+        products /= lengths[:, None]
+        starts = np.cumsum([0, *(len(text) // BYTES for text in coded[:-1])])
+        best: Vectors = np.maximum.reduceat(products, starts, axis=0).mean(axis=1)
+        return best
 
     def vectors(self, coded: bytes) -> Vectors:
         """The token vectors of one text, as well as they are known."""
@@ -108,6 +119,22 @@ class TokenCodec:
         return turned, np.sqrt(np.maximum(squares + self._square, 1e-12))
 
 
+def _batches(counts: Sequence[int]) -> Iterator[list[int]]:
+    """The places of texts that have tokens, a bounded number of tokens at a time: decoded they
+    take twenty times the memory."""
+    batch: list[int] = []
+    tokens = 0
+    for place, count in enumerate(counts):
+        if batch and tokens + count > _AT_ONCE:
+            yield batch
+            batch, tokens = [], 0
+        if count:
+            batch.append(place)
+            tokens += count
+    if batch:
+        yield batch
+
+
 def dropped(tokenizer: Any) -> npt.NDArray[np.bool_]:
     """Of each token id, whether it is a stop word or has no letter and no digit."""
     vocabulary = tokenizer.get_vocab()
@@ -117,10 +144,10 @@ def dropped(tokenizer: Any) -> npt.NDArray[np.bool_]:
     return without
 
 
-def _packed(codes: npt.NDArray[np.int64], bits: int) -> Codes:
+def _packed(codes: Codes, bits: int) -> Codes:
     """Rows of small numbers as bytes, the first in the highest bits."""
     each = 8 // bits
-    parts = codes.astype(np.uint8).reshape(len(codes), -1, each)
+    parts = codes.reshape(len(codes), -1, each)
     shifts = np.arange(8 - bits, -1, -bits, dtype=np.uint8)
     packed: Codes = np.bitwise_or.reduce(parts << shifts, axis=2)
     return packed

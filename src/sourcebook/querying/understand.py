@@ -37,8 +37,8 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _EXACT = re.compile(
-    r'"[^"]+"|\b\d+(?:\.\d+)+\b|\b[A-Za-z]+[-_]\d+\b|\b\d+\s?(?:mm|cm|m|km|in|inch(?:es)?|ft|feet|foot'
-    r"|kg|g|lb|lbs|mg|ml|l|kw|v|hz|%|percent|days?|hours?|minutes?|years?)\b",
+    r'["“„][^"“”„]+["“”]|\b\d+(?:\.\d+)+\b|\b[A-Za-z]+[-_]\d+\b|\b\d+\s?(?:mm|cm|m|km|in|inch(?:es)?|ft|feet|foot'
+    r"|kg|g|lb|lbs|mg|ml|l|kw|v|hz|%|percent|days?|hours?|minutes?|years?)(?!\w)",
     re.IGNORECASE,
 )
 _TERM_WORDS = 4
@@ -47,7 +47,7 @@ TYPES: Mapping[str, str] = {
     "design_guidelines": r"(?:design )?guidelines?|design standards?",
     "ccr": r"cc&rs?|ccrs?|covenants?|declaration",
     "bylaws": r"by-?laws?",
-    "rules": r"rules? and regulations?|house rules?",
+    "rules": r"(?:house )?rules|rules? and regulations?",
     "response_letter": r"precedents?|previous(?:ly)? (?:approvals?|approved|decisions?)"
     r"|response letters?",
     "application_form": r"application (?:form|process)|application forms?",
@@ -58,20 +58,22 @@ TYPES: Mapping[str, str] = {
 
 
 def query_type(text: str) -> QueryType:
-    if _DEFINITION.search(text):
-        return "definition"
     if _LOCATION.search(text):
         return "location"
+    if _DEFINITION.search(text):
+        return "definition"
     if _EXACT.search(text) or (len(text.split()) <= _TERM_WORDS and not _QUESTION.search(text)):
         return "terminology"
     return "general"
 
 
 def document_type(text: str, known: Iterable[str]) -> str | None:
-    """The type that the question names, of those that the repository knows."""
+    """The type that the question names in most words, of those that the repository knows."""
+    named: list[tuple[int, str]] = []
     for name in sorted(known):
-        words = re.escape(name).replace("_", r"[ _-]").replace(r"\_", r"[ _-]")
-        pattern = TYPES.get(name, rf"{words}s?")
-        if re.search(rf"(?<![\w&])(?:{pattern})(?![\w&])", text, re.IGNORECASE):
-            return name
-    return None
+        words = re.split(r"[\s_-]+", name.strip())
+        usual = r"[\s_-]+".join(map(re.escape, words)) + "s?"
+        pattern = TYPES.get("_".join(words).lower(), usual)
+        if found := re.search(rf"(?<![\w&])(?:{pattern})(?![\w&])", text, re.IGNORECASE):
+            named.append((-len(found[0]), name))
+    return min(named)[1] if named else None
