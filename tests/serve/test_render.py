@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from sourcebook.querying.prepare import prepare
-from sourcebook.serve.hits import LINES, snippet
 from sourcebook.serve.options import filters, metadata, typed
 from sourcebook.serve.render import count, one_line, safe, table
+from sourcebook.serve.snippets import LINES, snippet
 
 DANGEROUS = {*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0)), *"\u202e\u2066\u2028\ufeff"}
 

@@ -1,44 +1,50 @@
-"""An answer in, ranked hits for people out: what was found, where it stands, and why.
+"""An answer in, ranked hits for people out: how relevant each is, what stands in it, and where.
 
-A passage is shown by the lines of it that hold most of the query's words, which are marked by the
-same analysis that found them: a question for "paying" marks "paid" only if the index saw it so.
+One number is shown of a hit, its relevance; what else is to be known of it – that it is binding,
+that something supersedes it, that it is hardly more than a heading – stands beside it in words. All
+the other numbers are in the explanation.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
-from sourcebook.serve.render import (
-    INDENT,
-    count,
-    indented,
-    metadata_line,
-    note,
-    one_line,
-    places,
-    read_context_line,
-    safe,
-)
+from sourcebook.serve.explain import explain_answer, explain_hit, rejected_line
+from sourcebook.serve.render import INDENT, indented, note, one_line, places, read_context_line
+from sourcebook.serve.snippets import snippet
 
 if TYPE_CHECKING:
     from sourcebook.model import Hit, PreparedQuery
     from sourcebook.retrieve import Answer
 
-LINES = 6
-_WIDEST = 110
-_LOOKED_AT = 20_000
-"""Characters of a passage that are looked at for its best lines: a whole document may be a hit."""
-_WORD = re.compile(r"\w+(?:[-_./:@#+&'’]\w+)*")
-_SOFT_BREAK = re.compile(r"(?<=[^\n|])\n(?=[^\W\d_]|[(\"'“‘])")
-"""A line that ends inside a paragraph: the next one goes on with a word."""
-_LISTS = ("dense", "sparse", "staged", "combined")
+CELLS = 10
+_GOOD = 0.5
+_POOR = 0.4
+"""Quality below this is worth a word; the gate of `agent` begins here too."""
+_SEPARATOR = " · "
 
 
-def show(answer: Answer, explain: bool, out: Console) -> None:
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is shown of an answer beside its hits."""
+
+    explain: bool = False
+    gated: bool = False
+    """Whether hits had to be good enough: what was refused is always told then."""
+    alike: bool = False
+    """Whether passages were compared with a passage: there is no question, and no relevance."""
+    depth: int = 100
+    """Candidates that are judged, where there are as many."""
+    deeper: bool = False
+    """Whether more may have been, to find enough documents."""
+
+
+def show(answer: Answer, view: View, out: Console) -> None:
     read_context_line(out, answer.read_context)
     for part in answer.degraded:
         note(out, "degraded", f"{part.part}: {part.reason}")
@@ -47,25 +53,31 @@ def show(answer: Answer, explain: bool, out: Console) -> None:
     elif answer.warning:
         note(out, "no results" if answer.status == "no_results" else "warning", answer.warning)
     for hit in answer.results:
-        _hit(out, hit, answer.query, explain)
-    if explain:
-        _explanation(out, answer)
+        _hit(out, hit, answer.query, view)
+    if view.explain:
+        explain_answer(out, answer, _judged(answer, view), alike=view.alike)
+    if view.gated:
+        out.print(Text(rejected_line(answer), style="dim"), soft_wrap=True)
 
 
-def _hit(out: Console, hit: Hit, query: PreparedQuery, explain: bool) -> None:
-    heading = Text(f"{hit.rank}. ", style="bold cyan")
+def _judged(answer: Answer, view: View) -> str:
+    if answer.candidates <= view.depth:
+        return f"{answer.candidates:,} judged"
+    return f"{view.depth:,}{' or more' if view.deeper else ''} judged"
+
+
+def _hit(out: Console, hit: Hit, query: PreparedQuery, view: View) -> None:
+    heading = Text().append(f"{hit.rank}. ", style="bold cyan")
     *above, last = _path(hit)
     for part in above:
         heading.append(part).append(" › ", style="dim")
     out.print(heading.append(last, style="bold"))
-    where = places(hit.node.source, hit.node.start, hit.node.end, hit.node.page)
-    brief = _brief(hit)
-    apart = "  " if len(INDENT + where + brief) + 2 <= out.width else "\n"
-    indented(out, Text(f"{where}{apart}{brief}", style="dim"))
-    for line in snippet(hit.text, query, out):
+    for line in _standing(out, hit, view):
+        indented(out, line)
+    for line in snippet(hit.expanded or hit.text, query, out):
         out.print(Text(INDENT).append_text(line), soft_wrap=True)
-    if explain:
-        _scores(out, hit)
+    if view.explain:
+        explain_hit(out, hit, alike=view.alike)
     out.print()
 
 
@@ -75,81 +87,67 @@ def _path(hit: Hit) -> list[str]:
     return path or [one_line(hit.node.title) or hit.node.element_id]
 
 
-def _brief(hit: Hit) -> str:
-    """The one number that ordered the hits, and what made it."""
-    scores = hit.scores
-    found = [
-        f"{name} #{rank}"
-        for name in ("dense", "sparse")
-        if (rank := getattr(scores, f"{name}_rank")) is not None
-    ]
-    relevance = [f"relevance {hit.relevance:.2f}"] if hit.relevance is not None else []
-    exact = ["exact"] if scores.exact else []
-    fused = [f"score {scores.fused:.4f}"] if scores.fused is not None else []
-    return " · ".join([*relevance, *fused, *found, *exact])
+def _standing(out: Console, hit: Hit, view: View) -> list[Text]:
+    """Its number, its badges and its place: on one line where they fit, else the place below."""
+    number = _likeness(hit) if view.alike else _relevance(out, hit)
+    place = places(hit.node.source, hit.node.start, hit.node.end, hit.node.page)
+    told, where = [number, *badges(hit)], Text(place, style="dim")
+    line = _joined([*told, where])
+    return [line] if line.cell_len + len(INDENT) <= out.width else [_joined(told), where]
 
 
-def snippet(text: str, query: PreparedQuery, out: Console) -> list[Text]:
-    """The passage, wrapped, cut to the lines that hold most of the query's words."""
-    clean = re.sub(r"\n\s*\n+", "\n\n", safe(text[:_LOOKED_AT]).strip())
-    clean = _SOFT_BREAK.sub(" ", clean).replace("\n\n", "\n")
-    width = max(20, min(out.width, _WIDEST) - len(INDENT) - 2)
-    lines = _marked(clean, frozenset(query.terms)).wrap(out, width)
-    first = _best_window([len(line.spans) for line in lines])
-    shown = list(lines[first : first + LINES])
-    for line in shown:
-        line.rstrip()
-    if first:
-        shown[0] = Text("… ").append_text(shown[0])
-    if first + LINES < len(lines) or len(text) > _LOOKED_AT:
-        shown[-1].append(" …")
-    return shown
+def _joined(parts: Sequence[Text]) -> Text:
+    line = Text()
+    for part in parts:
+        line.append(_SEPARATOR if line else "", style="dim").append_text(part)
+    return line
 
 
-def _marked(text: str, terms: frozenset[str]) -> Text:
-    from sourcebook.analysis import STOP_TERMS, analyze
-
-    marked = Text(text)
-    for word in _WORD.finditer(text):
-        found = analyze(word[0])
-        if (terms & {*found.terms, *found.compounds}) - STOP_TERMS:
-            marked.stylize("bold yellow", word.start(), word.end())
-    return marked
+def _likeness(hit: Hit) -> Text:
+    return Text("likeness –" if hit.scores.rerank is None else f"likeness {hit.scores.rerank:.2f}")
 
 
-def _best_window(weights: list[int]) -> int:
-    """Where the LINES lines with most marks begin; the first such place."""
-    starts = range(max(1, len(weights) - LINES + 1))
-    return max(starts, key=lambda start: (sum(weights[start : start + LINES]), -start))
+def _relevance(out: Console, hit: Hit) -> Text:
+    """A bar and a number on a terminal that can draw it, words elsewhere."""
+    if hit.relevance is None:
+        return Text("relevance –", style="dim")
+    if not out.is_terminal or not out.encoding.startswith("utf"):
+        return Text(f"relevance {hit.relevance:.2f}")
+    return bar(hit.relevance).append(f" {hit.relevance:.2f}", style="bold")
 
 
-def _scores(out: Console, hit: Hit) -> None:
-    """A line a list: which rank and score it gave, and what came of them."""
-    scores = hit.scores
-    rows = [
-        (name, f"#{rank}", f"{getattr(scores, name):.4f}")
-        for name in _LISTS
-        if (rank := getattr(scores, f"{name}_rank")) is not None
-    ]
-    if scores.exact:
-        rows.append(
-            ("exact", "", count(scores.exact, "phrase or identifier", "phrases or identifiers"))
-        )
-    if scores.fused is not None:
-        rows.append(("fused", f"#{hit.rank}", f"{scores.fused:.4f}"))
-    for name, rank, score in rows:
-        out.print(Text(f"{INDENT}{name:<10}{rank:>5}  {score}", style="dim"), soft_wrap=True)
-    if hit.node.metadata:
-        indented(out, Text(metadata_line(hit.node.metadata), style="dim"))
+def bar(relevance: float) -> Text:
+    from sourcebook.querying.relevance import OK
+
+    style = "green" if relevance >= _GOOD else "yellow" if relevance >= OK else "red"
+    full = min(CELLS, round(relevance * CELLS))
+    return Text().append("━" * full, style=style).append("─" * (CELLS - full), style="dim")
 
 
-def _explanation(out: Console, answer: Answer) -> None:
-    weights = " · ".join(f"{name} {weight:g}" for name, weight in answer.weights.items())
-    timings = " · ".join(f"{part} {ms:.1f} ms" for part, ms in answer.timings_ms.items())
-    for name, line in (
-        ("read as", one_line(answer.query.normalized)),
-        ("weights", weights),
-        ("candidates", f"{answer.candidates:,}"),
-        ("timings", timings),
-    ):
-        out.print(Text(f"{name}: ", style="dim").append(line))
+def badges(hit: Hit) -> Iterator[Text]:
+    """What a reader should know of a hit before its words."""
+    metadata, names = hit.node.metadata, {change.name for change in hit.adjustments}
+    if hit.scores.exact:
+        yield Text("exact match", style="bold")
+    if isinstance(binding := metadata.get("is_binding"), bool):
+        yield Text("binding", style="bold green") if binding else Text("not binding", style="dim")
+    if by := metadata.get("superseded_by"):
+        known = isinstance(by, str)
+        yield Text(f"superseded by {one_line(by)}" if known else "superseded", style="bold red")
+    elif "superseded" in names:
+        yield Text("superseded", style="bold red")
+    if "primary_source" in names:
+        yield Text("primary source")
+    if "asked_type" in names:
+        yield Text("the type asked for")
+    yield from _flaws(hit)
+    if hit.expanded:
+        yield Text("with what stands around it", style="dim")
+
+
+def _flaws(hit: Hit) -> Iterator[Text]:
+    quality = hit.quality or {}
+    if stub := quality.get("stub_type"):
+        yield Text(f"stub: {stub}", style="yellow")
+    if quality.get("overall", 1.0) < _POOR:
+        yield Text(f"quality {quality['overall']:.2f}", style="yellow")

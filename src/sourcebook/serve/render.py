@@ -69,12 +69,14 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 def fields(out: Console, rows: Iterable[tuple[str, Any]]) -> None:
     """Names and values, a line each; values may be long and are wrapped beside their names."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value in rows:
-        grid.add_row(name, Text(one_line(str(value))))
-    out.print(grid)
+    known = [(name, Text(one_line(str(value)))) for name, value in rows]
+    column = max((len(name) for name, _ in known), default=0) + 2
+    for name, value in known:
+        for number, line in enumerate(value.wrap(out, max(20, out.width - column)) or [Text()]):
+            line.rstrip()
+            before = Text("" if number else name, style="dim")
+            before.pad_right(column - before.cell_len)
+            out.print(Text().append_text(before).append_text(line), soft_wrap=True)
 
 
 def indented(out: Console, text: Text, width: int | None = None) -> None:

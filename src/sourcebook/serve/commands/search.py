@@ -21,7 +21,7 @@ Query = Annotated[list[str], typer.Argument(metavar="QUERY", show_default=False)
 K = Annotated[int, typer.Option("-k", metavar="N", help="How many hits, 1 to 1000.")]
 Reranking = Annotated[
     Rerank | None,
-    typer.Option(help="How candidates are reordered.", show_default="local"),
+    typer.Option(help="What orders the candidates.", show_default="local, unless configured"),
 ]
 MinRelevance = Annotated[
     float, typer.Option(metavar="X", help="Leave out what is less relevant, 0 to 1.")
@@ -30,7 +30,8 @@ PerDocument = Annotated[
     int | None, typer.Option(metavar="N", help="At most so many hits of one document.")
 ]
 Explain = Annotated[
-    bool, typer.Option("--explain", help="Show every stage's ranks, weights and timings.")
+    bool,
+    typer.Option("--explain", help="Show what each stage says, what was refused, and timings."),
 ]
 
 
@@ -62,7 +63,9 @@ def search(
     }
     with chosen(ctx).open() as engine:
         answer = engine.search(" ".join(query), k, **options)
-    return Reply(answer.to_dict(), partial(hits.show, answer, explain), as_json)
+        depth = max(k, engine.settings.search.depth)
+    view = hits.View(explain, depth=depth, deeper=per_document is not None)
+    return Reply(answer.to_dict(), partial(hits.show, answer, view), as_json)
 
 
 def agent(
@@ -71,18 +74,24 @@ def agent(
     k: K = 10,
     min_quality: Annotated[
         float | None,
-        typer.Option(metavar="X", help="Least quality, 0 to 1.", show_default="0.4"),
+        typer.Option(
+            metavar="X", help="Least quality, 0 to 1.", show_default="0.4, unless configured"
+        ),
     ] = None,
     min_words: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Least words, with what stands around.", show_default="30"),
+        typer.Option(
+            metavar="N",
+            help="Least words, with what stands around.",
+            show_default="30, unless configured",
+        ),
     ] = None,
     exclude_stub: Annotated[
         list[str] | None,
         typer.Option(
             metavar="T",
             help="A stub type to refuse; may be given again.",
-            show_default="breadcrumb",
+            show_default="breadcrumb, unless configured",
         ),
     ] = None,
     rerank: Reranking = None,
@@ -108,7 +117,9 @@ def agent(
     }
     with chosen(ctx).open() as engine:
         answer = engine.agent(" ".join(query), k, **gate, **options)
-    return Reply(answer.to_dict(), partial(hits.show, answer, explain), as_json)
+        depth = max(k, engine.settings.search.depth)
+    view = hits.View(explain, gated=True, depth=depth, deeper=per_document is not None)
+    return Reply(answer.to_dict(), partial(hits.show, answer, view), as_json)
 
 
 def similar(
@@ -125,4 +136,5 @@ def similar(
     context = read_context(read)
     with chosen(ctx).open() as engine:
         answer = engine.similar(node_id, k, filters=wanted, read_context=context)
-    return Reply(answer.to_dict(), partial(hits.show, answer, explain), as_json)
+    view = hits.View(explain, alike=True)
+    return Reply(answer.to_dict(), partial(hits.show, answer, view), as_json)
