@@ -142,8 +142,12 @@ def _maxsim(
 ) -> Floats | None:
     """NaN for a passage that has no vectors at all; None, with a reason, where one has a vector but
     no token vectors: the others could not be compared with it."""
-    codec, space = searches.embedder.late, searches.space
-    tokens = recalled.embedded.tokens if recalled.embedded else None
+    space, tokens = searches.space, recalled.embedded.tokens if recalled.embedded else None
+    try:
+        codec = searches.embedder.late
+    except ModelUnavailable as error:  # the question was embedded before that
+        degraded.append(Degraded("late", str(error)))
+        return None
     if codec is None or tokens is None or space is None or evidence.cosine is None:
         degraded.append(Degraded("late", f"{searches.embedder.model} gives no token vectors"))
         return None
