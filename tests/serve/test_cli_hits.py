@@ -207,11 +207,23 @@ def test_what_was_gated_always_says_what_was_refused() -> None:
     )
     refused = (Rejected("a", "a", "word-count-too-low", 0.1), Rejected("b", "b", "not-scored"))
     nothing = answer(rejected=refused, status="no_results", warning="all refused")
-    assert shown(nothing, gated) == [
+    assert shown(nothing, gated, width=100) == [
         "no results: all refused",
         "accepted 0 of 2 checked, of 140 candidates; rejected: not-scored 1, word-count-too-low 1",
+        "the most relevant (0.10) was rejected: a: word-count-too-low",
     ]
     assert "accepted" not in "\n".join(shown(answer(hit())))
+
+
+def test_the_best_that_was_refused_is_named_where_nothing_better_passed() -> None:
+    refused = tuple(
+        Rejected(name, name, "word-count-too-low", relevance)
+        for name, relevance in (("a", 0.3), ("b", 0.9), ("c", None))
+    )
+    lines = shown(answer(hit(relevance=0.82), rejected=refused), View(gated=True))
+    assert lines[-1] == "the most relevant (0.90) was rejected: b: word-count-too-low"
+    lines = shown(answer(hit(relevance=0.95), rejected=refused), View(gated=True))
+    assert lines[-1].endswith("rejected: word-count-too-low 3")
 
 
 def test_a_lesser_answer_says_so_first() -> None:
@@ -263,7 +275,7 @@ def test_agent_always_tells_what_was_refused(folder: Path, cli: Cli) -> None:
     ran = cli("agent", "how much may a hotel cost?", "--min-words", "5000", "--explain")
     assert ran.status == 0
     assert ran.out.startswith("no results: ")
-    assert "rejected: word-count-too-low " in ran.out.splitlines()[-1]
+    assert "rejected: word-count-too-low " in ran.out.splitlines()[-2]
     assert "notes/travel.md: word-count-too-low" in ran.out
 
 

@@ -51,6 +51,17 @@ def test_a_short_text_is_shown_whole() -> None:
     assert [line.plain for line in lines] == ["Owls hunt.", "Bats sleep."]
 
 
+def test_lines_inside_a_paragraph_are_joined_and_lists_are_not() -> None:
+    text = "Hotels are paid up to\n140 euros a night, with\n£9.\n1. receipts\n- tickets\n4.5 Rules"
+    lines = snippet(text, prepare("owls"), paper(100))
+    assert [line.plain for line in lines] == [
+        "Hotels are paid up to 140 euros a night, with £9.",
+        "1. receipts",
+        "- tickets",
+        "4.5 Rules",
+    ]
+
+
 @given(st.text(max_size=400), st.integers(20, 200))
 def test_any_text_has_a_snippet(text: str, width: int) -> None:
     lines = snippet(text, prepare("owls"), paper(width))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from sourcebook.serve.render import INDENT, count, fields, indented, metadata_line
+from sourcebook.serve.render import INDENT, count, fields, indented, metadata_line, one_line
 
 if TYPE_CHECKING:
     from sourcebook.model import Hit
@@ -100,13 +100,19 @@ def _rejected(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "", f"and {len(answer.rejected) - NAMED} more; --json shows all"
 
 
-def rejected_line(answer: Answer) -> str:
-    """What the gates let pass, and what not."""
+def rejected_lines(answer: Answer) -> Iterator[str]:
+    """What the gates let pass, and what not; and the best that they refused, where it is better
+    than all that passed."""
     checked = len(answer.results) + len(answer.rejected)
-    return (
+    yield (
         f"accepted {len(answer.results):,} of {checked:,} checked, "
         f"of {count(answer.candidates, 'candidate')}; rejected: {_reasons(answer, ', ') or 'none'}"
     )
+    best = max(answer.rejected, key=lambda each: each.relevance or 0.0, default=None)
+    passed = max((hit.relevance or 0.0 for hit in answer.results), default=0.0)
+    if best is not None and best.relevance is not None and best.relevance > passed:
+        name = one_line(best.node_id)
+        yield f"the most relevant ({best.relevance:.2f}) was rejected: {name}: {best.reason}"
 
 
 def _reasons(answer: Answer, between: str) -> str:

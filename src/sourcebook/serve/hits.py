@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from sourcebook.serve.explain import explain_answer, explain_hit, rejected_line
+from sourcebook.serve.explain import explain_answer, explain_hit, rejected_lines
 from sourcebook.serve.render import INDENT, indented, note, one_line, places, read_context_line
 from sourcebook.serve.snippets import snippet
 
@@ -57,7 +57,8 @@ def show(answer: Answer, view: View, out: Console) -> None:
     if view.explain:
         explain_answer(out, answer, _judged(answer, view), alike=view.alike)
     if view.gated:
-        out.print(Text(rejected_line(answer), style="dim"), soft_wrap=True)
+        for line in rejected_lines(answer):
+            out.print(Text(line, style="dim"))
 
 
 def _judged(answer: Answer, view: View) -> str:

@@ -22,8 +22,9 @@ _WIDEST = 110
 _LOOKED_AT = 20_000
 """Characters of a passage that are looked at for its best lines: a whole document may be a hit."""
 _WORD = re.compile(r"\w+(?:[-_./:@#+&'’]\w+)*")
-_SOFT_BREAK = re.compile(r"(?<=[^\n|])\n(?=[^\W\d_]|[(\"'“‘])")
-"""A line that ends inside a paragraph: the next one goes on with a word."""
+_SOFT_BREAK = re.compile(r"(?<=[^\n|])\n(?=[^\W\d_]|[(\"'“‘£$€]|\d+ )")
+"""A line that ends inside a paragraph: the next one goes on with a word or a figure, not with the
+mark of a list item."""
 
 
 def snippet(text: str, query: PreparedQuery, out: Console) -> list[Text]:
