@@ -95,6 +95,7 @@ class WordEmbedder:
 def quick(folder: Path, documents: Mapping[str, str], **settings: Any) -> Engine:
     """An index that is made at once: with the embedder that knows words alone."""
     embedder = WordEmbedder()
+    folder.mkdir(parents=True, exist_ok=True)
     store = SqliteStore.open(f"sqlite:///{folder / 'store.db'}")
     chunker = FixedChunker(embedder.count)
     engine = Engine(load(**settings), store, embedder, lambda: chunker, folder)
