@@ -29,6 +29,7 @@ from sourcebook.engine import Engine
 from sourcebook.ingest import Request
 from sourcebook.model import Block, Document, Filter, ReadContext
 from sourcebook.models.install import locate
+from sourcebook.models.late import TokenCodec
 from sourcebook.models.static import StaticModel
 from sourcebook.ports import EmbeddedQuery
 from sourcebook.querying.prepare import normalize
@@ -38,17 +39,24 @@ DATA = Path(os.environ.get("SOURCEBOOK_DATA", "../shared/data"))
 DIMENSIONS = 384
 
 
+FUSED = {"rerank": "none", "cache": False}
+"""Search alone, as the peer does it."""
+
+
 class TurnedStatic:
     """The static model's vectors in 384 dimensions; an isometry keeps every cosine."""
 
-    provider, model, dimensions, max_tokens = "bench", "static-384", DIMENSIONS, 510
-    late = None
+    provider, model, dimensions, max_tokens = "bench", "gte-small", DIMENSIONS, 510
+    """The reranker's weights are those of gte-small: here they only have to cost what they cost."""
 
     def __init__(self) -> None:
         self._model = StaticModel(locate(BOUNDARY_MODEL))
         width = self._model.embed(["width"]).shape[1]
         turned, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(DIMENSIONS, width)))
         self._turn = turned.T.astype(np.float32)
+        tokens = self._model.table @ self._turn
+        self._tokens = tokens / np.maximum(np.linalg.norm(tokens, axis=1, keepdims=True), 1e-9)
+        self.late = TokenCodec.of(self.model, self._model.tokenizer)
 
     def count(self, texts: Sequence[str]) -> list[int]:
         return [len(text.split()) for text in texts]
@@ -59,8 +67,15 @@ class TurnedStatic:
         vectors[norms[:, 0] == 0, 0] = 1.0
         return (vectors / np.where(norms == 0, 1, norms)).astype(np.float32)
 
+    def embed_late(self, texts: Sequence[str]) -> tuple[np.ndarray, list[bytes]]:
+        return self.embed(texts), [self.late.encode(*self._own_tokens(text)) for text in texts]
+
     def embed_query(self, text: str) -> EmbeddedQuery:
-        return EmbeddedQuery(self.embed([text])[0])
+        return EmbeddedQuery(self.embed([text])[0], self._own_tokens(text)[1])
+
+    def _own_tokens(self, text: str) -> tuple[list[int], np.ndarray]:
+        ids = self._model.tokenizer.encode(text, add_special_tokens=False).ids
+        return ids, self._tokens[ids]
 
 
 def passages(wanted: int) -> list[str]:
@@ -111,16 +126,17 @@ class CachedVectors:
 
     def __init__(self, embedder: TurnedStatic, asked: Sequence[str]) -> None:
         texts = [normalize(text) for text in asked]
-        self._vectors = dict(zip(texts, embedder.embed(texts), strict=True))
+        self._known = {text: embedder.embed_query(text) for text in texts}
         self.provider, self.model = embedder.provider, embedder.model
         self.dimensions, self.max_tokens = embedder.dimensions, embedder.max_tokens
-        self.count, self.embed, self.late = embedder.count, embedder.embed, None
+        self.count, self.embed, self.late = embedder.count, embedder.embed, embedder.late
+        self.embed_late = embedder.embed_late
         self._embedder = embedder
 
     def embed_query(self, text: str) -> EmbeddedQuery:
-        if text not in self._vectors:
-            self._vectors[text] = self._embedder.embed_query(text).vector
-        return EmbeddedQuery(self._vectors[text])
+        if text not in self._known:
+            self._known[text] = self._embedder.embed_query(text)
+        return self._known[text]
 
 
 def lance(folder: Path, texts: Sequence[str], vectors: np.ndarray) -> Callable[..., object]:
@@ -166,7 +182,7 @@ def filtered_recall(engine: Engine, asked: Sequence[str], vectors: np.ndarray) -
             query = engine.embedder.embed_query(text).vector.astype(np.float64)
             scores = vectors[rows].astype(np.float64) @ query
             true = {f"p{n:06d}" for n in rows[np.argsort(-scores, kind="stable")[:10]]}
-            hits = engine.search(text, 10, mode="dense", filters=filters).results
+            hits = engine.search(text, 10, mode="dense", filters=filters, **FUSED).results
             found += len(true & {hit.node.element_id for hit in hits})
         shares[f"{kept.mean():.0%}"] = found / (10 * len(asked))
     return shares
@@ -193,9 +209,9 @@ def cost_of_history(alone: Engine, grown: Engine, asked: Sequence[str]) -> dict[
     the first of many, asked in turn so that the machine's moods fall on all alike."""
     past = ReadContext("as_of", grown.log()[-1].at)
     calls = {
-        "one revision": lambda text: alone.search(text),
-        "head": lambda text: grown.search(text),
-        "first revision": lambda text: grown.search(text, read_context=past),
+        "one revision": lambda text: alone.search(text, **FUSED),
+        "head": lambda text: grown.search(text, **FUSED),
+        "first revision": lambda text: grown.search(text, read_context=past, **FUSED),
     }
     times: dict[str, list[float]] = {name: [] for name in calls}
     for text in [*asked[:20], *asked]:
@@ -229,12 +245,19 @@ def main() -> None:
         result["first_search_s"] = round(time.perf_counter() - start, 2)
         modes: dict[str, dict[str, float]] = {}
         for mode in ("dense", "sparse", "hybrid"):
-            modes[mode] = timed(lambda text, m=mode: engine.search(text, mode=m), asked)
+            modes[mode] = timed(lambda text, m=mode: engine.search(text, mode=m, **FUSED), asked)
         for key, value, share in (("percent", "7", "1%"), ("tenth", "3", "10%")):
             narrow = (Filter(key, (value,)),)
             modes[f"hybrid, filter {share}"] = timed(
-                lambda text, f=narrow: engine.search(text, filters=f), asked
+                lambda text, f=narrow: engine.search(text, filters=f, **FUSED), asked
             )
+        modes["hybrid, reranked (100 candidates)"] = timed(
+            lambda text: engine.search(text, cache=False), asked
+        )
+        modes["agent (100 candidates)"] = timed(lambda text: engine.agent(text, cache=False), asked)
+        modes["context (4,000 tokens)"] = timed(
+            lambda text: engine.context(text, cache=False), asked[:100]
+        )
         result["milliseconds"] = modes
         vectors = embedder.embed(texts)
         result["recall@10 against exact"] = filtered_recall(engine, asked[:100], vectors)

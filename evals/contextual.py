@@ -18,10 +18,10 @@ from _program import arguments, report
 
 from sourcebook import Sourcebook
 from sourcebook.chunking.strategy import FORMATS
+from sourcebook.evaluation import MODES, USUAL
 from sourcebook.ingest import Request
 from sourcebook.model import Block, Chunk, ChunkOptions, Document
 
-MODES = ("dense", "sparse", "hybrid")
 DEPTHS = (5, 10, 20)
 Files = list[dict[str, Any]]
 
@@ -90,7 +90,7 @@ def passes(
     shares: list[list[float]] = []
     for question in questions:
         ranked: dict[str, None] = {}
-        for hit in engine.search(question["query"], 100, mode=mode).results:
+        for hit in engine.search(question["query"], 100, **MODES[mode]).results:
             element, node = hit.node.element_id, hit.node
             held = [n for a, b, n in spans.get(element, ()) if a < node.end and node.start < b]
             ranked.update(dict.fromkeys(held or [element]))
@@ -111,7 +111,7 @@ def main() -> None:
             engine = opened.in_repository(f"eval-contextual-{name.replace(' ', '-')}")
             engine._make_chunker = lambda: GivenChunks(files, opened)
             engine.take_in(Request(documents))
-            for mode in MODES:
+            for mode in USUAL:
                 result[f"{name}, {mode}"] = passes(engine, questions, files, mode)
     report({f"{n}: Pass@5/10/20": v for n, v in result.items()}, given.json)
 

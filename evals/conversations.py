@@ -20,10 +20,10 @@ from statistics import fmean
 from _program import arguments, report
 
 from sourcebook import Filter, Sourcebook
+from sourcebook.evaluation import MODES, USUAL
 from sourcebook.ingest import Request
 from sourcebook.model import Block, Document, Turn
 
-MODES = ("dense", "sparse", "hybrid")
 Rows = list[dict[str, str]]
 
 
@@ -75,7 +75,7 @@ def recall(engine: Sourcebook, asked: Rows, wanted: dict[str, set[str]], mode: s
     found = []
     for query in asked:
         inside = (Filter("conversation", (query["conversation"],)),)
-        hits = engine.search(query["text"], 10, mode=mode, filters=inside).results
+        hits = engine.search(query["text"], 10, filters=inside, **MODES[mode]).results
         ids = {hit.node.id.rpartition("#")[2] for hit in hits}
         found.append(len(ids & wanted[query["_id"]]) / len(wanted[query["_id"]]))
     return found
@@ -92,7 +92,7 @@ def main() -> None:
         for name, documents in (("alone", alone(turns)), ("conversation", conversations(turns))):
             engine = opened.in_repository(f"eval-locomo-{name}")
             engine.take_in(Request(documents))
-            for mode in MODES:
+            for mode in USUAL:
                 values = recall(engine, asked, wanted, mode)
                 rest = [
                     v for v, q in zip(values, asked, strict=True) if q["conversation"] not in tuned

@@ -20,6 +20,7 @@ from typing import Any
 from _program import arguments, report
 
 from sourcebook import Filter, Sourcebook
+from sourcebook.evaluation import MODES
 from sourcebook.ingest import Request
 from sourcebook.model import Document, Hit
 from sourcebook.sources import read
@@ -34,12 +35,19 @@ def questions(name: str) -> Questions:
 
 def measure(
     engine: Sourcebook, asked: Questions, names: Callable[[Hit], list[str]]
+) -> dict[str, dict[str, float]]:
+    """Fused alone and as search does by default; `names` says what a hit can be known by."""
+    return {mode: measured(engine, asked, names, mode) for mode in ("hybrid", "default")}
+
+
+def measured(
+    engine: Sourcebook, asked: Questions, names: Callable[[Hit], list[str]], mode: str
 ) -> dict[str, float]:
-    """Recall@3, @10 and MRR@10; `names` says what a hit can be known by."""
+    """Recall@3, @10 and MRR@10."""
     columns: dict[str, list[float]] = {"recall@3": [], "recall@10": [], "mrr@10": []}
     for question in asked:
         filters = (Filter("model_file", (question["model"],)),) if "model" in question else ()
-        hits = engine.search(question["query"], 10, filters=filters).results
+        hits = engine.search(question["query"], 10, filters=filters, **MODES[mode]).results
         wanted = question["must_include"]
         ranks = [
             next((h.rank for h in hits if any(want in name for name in names(h))), None)
@@ -63,7 +71,7 @@ def models(folder: Path, stems: set[str], context: bool) -> Iterator[Document]:
 
 def main() -> None:
     given = arguments(__doc__)
-    result: dict[str, dict[str, float]] = {}
+    result: dict[str, object] = {}
     with Sourcebook.open(given.store) as opened:
         engine = opened.in_repository("eval-golden-ccr")
         path = given.data / "hoa/discovery_west/ccr_discovery_west.txt"

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcebook.models.late import AXES, BITS, dropped
+from sourcebook.models.late import AXES, BITS, dropped, merged
 from sourcebook.models.local import LocalEmbedder
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,10 +48,10 @@ def spread(found: list[str]) -> list[str]:
     return found[:: max(1, len(found) // EACH)][:EACH]
 
 
-def token_vectors(embedder: LocalEmbedder, text: str) -> Floats:
-    """Of the tokens that are kept."""
+def token_vectors(embedder: LocalEmbedder, text: str, without: NDArray[np.bool_]) -> Floats:
+    """As they are kept."""
     ids, vectors = embedder.token_vectors(text)
-    return vectors[~dropped(embedder.tokenizer)[ids]]
+    return merged(np.array(ids), vectors, without)
 
 
 def lloyd(values: Floats, count: int) -> Floats:
@@ -102,11 +102,12 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="such as src/sourcebook/models/data/late-….npz")
     given = parser.parse_args()
     embedder = LocalEmbedder(given.model)
+    without = dropped(embedder.tokenizer)
     halves: tuple[list[Floats], list[Floats]] = [], []
     held: dict[str, list[Floats]] = {}
     for kind, found in texts(given.data):
         for number, text in enumerate(found):
-            vectors = token_vectors(embedder, text)
+            vectors = token_vectors(embedder, text, without)
             halves[number % 2].append(vectors)
             if number % 2:
                 held.setdefault(kind, []).append(vectors)

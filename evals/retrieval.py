@@ -17,7 +17,7 @@ import numpy as np
 from _program import arguments
 
 from sourcebook import Sourcebook
-from sourcebook.evaluation import Collection, evaluate, read_collection
+from sourcebook.evaluation import MODES, Collection, evaluate, read_collection
 from sourcebook.measures import ndcg
 
 SETS = ("scifact", "cranfield")
@@ -73,7 +73,7 @@ def main() -> None:
     results = []
     with Sourcebook.open(given.store) as engine:
         for name in SETS:
-            result = evaluate(engine, given.data / name)
+            result = evaluate(engine, given.data / name, modes=tuple(MODES))
             result["lancedb_hybrid_ndcg@10"] = peer(engine, read_collection(given.data / name))
             results.append(result)
             print(f"\n{name}: {result['queries']} queries")
