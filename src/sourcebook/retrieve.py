@@ -346,6 +346,8 @@ def _why_none(query: PreparedQuery, context: Resolved, rejected: Sequence[Reject
         return "the query has no words to search for"
     if context.revision == 0:
         return "the repository holds nothing at this read context; run `sourcebook ingest PATH`"
+    if len(rejected) == 1:
+        return "the only passage was refused; see the reason"
     if rejected:
         return f"all of the {len(rejected)} best passages were refused; see the reasons"
     return "no passage matches the query and its filters"
