@@ -105,6 +105,7 @@ def test_a_bar_has_its_length_whatever_it_shows(relevance: float) -> None:
         ({"metadata": {"is_binding": False}}, ["not binding"]),
         ({"metadata": {"is_binding": True, "superseded_by": "rules-2026.md"}},
          ["binding", "superseded by rules-2026.md"]),
+        ({"metadata": {"superseded_by": "newer/rules.md"}}, ["superseded by newer/rules.md"]),
         ({"metadata": {"superseded_by": True}}, ["superseded"]),
         ({"adjustments": (Adjustment("superseded", 0.5),)}, ["superseded"]),
         ({"adjustments": (Adjustment("primary_source", 1.05), Adjustment("asked_type", 1.1))},
@@ -127,6 +128,12 @@ def test_a_place_that_does_not_fit_stands_below() -> None:
         "   rules.md:10-92 (page 3)",
     ]
     assert shown(answer(long), width=120)[1].endswith("2026.md · rules.md:10-92 (page 3)")
+
+
+def test_a_file_beside_its_own_is_named_without_its_folder() -> None:
+    made = hit(metadata={"superseded_by": "governance/rules-2026.md"})
+    made = replace(made, node=replace(made.node, source="governance/rules.md"))
+    assert [badge.plain for badge in badges(made)] == ["superseded by rules-2026.md"]
 
 
 def test_an_expanded_hit_is_shown_as_it_was_judged() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -132,11 +133,8 @@ def badges(hit: Hit) -> Iterator[Text]:
         yield Text("exact match", style="bold")
     if isinstance(binding := metadata.get("is_binding"), bool):
         yield Text("binding", style="bold green") if binding else Text("not binding", style="dim")
-    if by := metadata.get("superseded_by"):
-        known = isinstance(by, str)
-        yield Text(f"superseded by {one_line(by)}" if known else "superseded", style="bold red")
-    elif "superseded" in names:
-        yield Text("superseded", style="bold red")
+    if "superseded" in names or metadata.get("superseded_by"):
+        yield Text(f"superseded{_by(hit)}", style="bold red")
     if "primary_source" in names:
         yield Text("primary source")
     if "asked_type" in names:
@@ -144,6 +142,15 @@ def badges(hit: Hit) -> Iterator[Text]:
     yield from _flaws(hit)
     if hit.expanded:
         yield Text("with what stands around it", style="dim")
+
+
+def _by(hit: Hit) -> str:
+    """What supersedes it, where that is known; a file beside its own by its name alone."""
+    by = hit.node.metadata.get("superseded_by")
+    if not isinstance(by, str) or not by:
+        return ""
+    newer, own = PurePosixPath(by), PurePosixPath(hit.node.source)
+    return f" by {one_line(newer.name if newer.parent == own.parent else by)}"
 
 
 def _flaws(hit: Hit) -> Iterator[Text]:
