@@ -10,11 +10,11 @@ Questions, each corpus a repository of the store (made if it is missing):
   Archisurance: the same halves.
 
 The order: weights of the features by the likelihood of the judged passages among the candidates of
-their question (a softmax over the candidates; every corpus counts the same). The relevance: a
-logistic function of that score and of how many score as high, over the first hits of
-answerable and other questions. Printed for the questions that were not fitted on: nDCG@10 of the
-fused order and of the reranked one; AUROC of the best hit's relevance for answerable against other
-questions; and the expected calibration error of the relevance of the first ten hits.
+their question (a softmax over the candidates; every corpus counts the same). The relevance: two
+logistic regressions, for whether a question can be answered and for which passage answers it.
+Printed for the questions that were not fitted on: nDCG@10 of the fused order and of the reranked
+one; AUROC of the best hit's relevance for answerable against other questions; and the expected
+calibration error of the relevance of the first ten hits, and of the first.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from sourcebook.querying.answer import Options
 from sourcebook.querying.judge import tell
 from sourcebook.querying.prepare import prepare
 from sourcebook.querying.recall import recall
-from sourcebook.querying.relevance import OK, Fit, crowd, logistic, peers, weighted
+from sourcebook.querying.relevance import OK, Fit, crowd, highest, logistic, peers, weighted
 from sourcebook.querying.search import Searches
 from sourcebook.sources import read
 
@@ -51,6 +51,11 @@ HITS = 10
 KINDS = {
     "gte-small/late": ("fused", "lexical", "maxsim"),  # beside MaxSim, the cosine adds nothing
     "gte-small/dense": ("fused", "cosine", "lexical"),
+    "lexical": ("lexical",),
+}
+NEAREST = {
+    "gte-small/late": ("cosine", "maxsim"),
+    "gte-small/dense": ("cosine", "lexical"),
     "lexical": ("lexical",),
 }
 Floats = NDArray[np.float64]
@@ -233,31 +238,54 @@ def hits(asked: Asked, score: Floats) -> NDArray[np.int64]:
     return np.argsort(-score, kind="stable")[:HITS]
 
 
-def fit_relevance(parts: Sequence[Sequence[Asked]]) -> dict[str, float]:
-    """Of the first hits; in each part, answerable questions count as much as the others."""
-    rows, labels, shares = [], [], []
+def fit_answerable(parts: Sequence[Sequence[Asked]], names: Sequence[str]) -> dict[str, float]:
+    """Answerable against other questions, by how near the nearest passages come."""
+    rows = [
+        ([highest(a.features[name])[0] for name in names], a.answerable, share)
+        for part in parts
+        for a, share in shared(part)
+    ]
+    return logistic_fit(["bias", *names], rows)
+
+
+def fit_passage(parts: Sequence[Sequence[Asked]]) -> dict[str, float]:
+    """The right ones among the first hits of questions that can be answered."""
+    rows = []
     for part in parts:
-        for right in (True, False):
-            some = [a for a in part if a.answerable == right]
-            for a in some:
-                score = a.features["score"]
-                for i in hits(a, score):
-                    rows.append([1.0, score[i], crowd(score)])
-                    labels.append(float(a.gains[i] > 0))
-                    shares.append(1 / len(some) / HITS)
-    x, y, share = np.array(rows), np.array(labels), np.array(shares) / sum(shares)
-    scale = np.array([1.0, x[:, 1].std(), x[:, 1].std()])
-    middle = np.array([0.0, x[:, 1].mean(), x[:, 1].mean()])
-    z = (x - middle) / scale
+        for a, share in shared(part):
+            score = a.features["score"]
+            for i in hits(a, score) if a.answerable else ():
+                rows.append(([score[i], crowd(score)], a.gains[i] > 0, share))
+    return logistic_fit(["bias", "score", "crowd"], rows)
+
+
+def shared(part: Sequence[Asked]) -> Iterator[tuple[Asked, float]]:
+    """Each question with its weight: answerable ones count as much as the others."""
+    sizes = {right: sum(a.answerable == right for a in part) for right in (True, False)}
+    for a in part:
+        yield a, 1 / sizes[a.answerable]
+
+
+def logistic_fit(
+    names: Sequence[str], rows: Sequence[tuple[list[float], bool, float]], l2: float = 1e-4
+) -> dict[str, float]:
+    """The weights of a logistic regression; the first name is that of the bias."""
+    x, y = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
+    share = np.array([row[2] for row in rows])
+    share = share / share.sum()
+    middle, scale = x.mean(axis=0), x.std(axis=0) + 1e-9
+    z = np.column_stack([np.ones(len(x)), (x - middle) / scale])
 
     def loss(w: Floats) -> tuple[float, Floats]:
         p = logistic(z @ w)
         likely = y * np.log(p + 1e-12) + (1 - y) * np.log(1 - p + 1e-12)
-        return -(share @ likely), z.T @ (share * (p - y))
+        small = np.r_[0, w[1:]]
+        return l2 * small @ small - share @ likely, z.T @ (share * (p - y)) + 2 * l2 * small
 
-    w = minimize(loss, np.zeros(3), jac=True, method="L-BFGS-B").x / scale
-    bias = w[0] - middle[1] * (w[1] + w[2])
-    return {"bias": round(bias, 4), "slope": round(w[1], 4), "crowd": round(w[2], 4)}
+    w = minimize(loss, np.zeros(z.shape[1]), jac=True, method="L-BFGS-B").x
+    slopes = w[1:] / scale
+    found = [w[0] - middle @ slopes, *slopes]
+    return {name: round(float(value), 4) for name, value in zip(names, found, strict=True)}
 
 
 # --- measuring -----------------------------------------------------------------------------------
@@ -296,7 +324,7 @@ def threshold(parts: Sequence[Sequence[Asked]], fit: Fit) -> float:
 
 
 def best(asked: Asked, fit: Fit) -> float:
-    return float(fit.probabilities(asked.features["score"]).max())
+    return float(fit.probabilities(asked.features, asked.features["score"]).max())
 
 
 def pooled(found: Sequence[Corpus], fit: Fit) -> dict[str, float]:
@@ -314,7 +342,7 @@ def reliability(held: Sequence[Asked], fit: Fit, count: int) -> tuple[Floats, Fl
     for a in held:
         score = a.features["score"]
         for i in hits(a, score)[:count]:
-            p.append(fit.probabilities(score)[i])
+            p.append(fit.probabilities(a.features, score)[i])
             y.append(float(a.gains[i] > 0))
     return np.array(p), np.array(y)
 
@@ -361,7 +389,8 @@ def main() -> None:
             a.features["score"] = weighted(score, a.features)
         with_others = [c for c in found if any(not a.answerable for a in c.fit)]
         calibrated = [c.fit for c in with_others]
-        fit = Fit(first, score, **fit_relevance(calibrated))
+        answerable = fit_answerable(calibrated, NEAREST[kind])
+        fit = Fit(first, score, answerable, fit_passage(calibrated))
         fits[kind] = asdict(fit)
         result[kind] = {c.name: measure(c, fit) for c in found}
         result[kind]["all"] = pooled(with_others, fit)

@@ -19,6 +19,7 @@ from sourcebook.querying.relevance import (
     crowd,
     features,
     fit_for,
+    highest,
     logistic,
     peers,
     weighted,
@@ -114,16 +115,29 @@ def test_features_of_nothing_and_of_fused_scores_that_are_all_zero() -> None:
 
 
 def test_a_fit_with_numbers() -> None:
-    fit = Fit(first={"lexical": 1.0}, score={"lexical": 2.0}, bias=-1.0, slope=1.5, crowd=-0.5)
-    scores = fit.scores({"lexical": array(1, 0.5)}, None)
+    fit = Fit(
+        first={"lexical": 1.0},
+        score={"lexical": 2.0},
+        answerable={"bias": -1.0, "lexical": 4.0},
+        passage={"bias": -1.0, "score": 1.5, "crowd": -0.5},
+    )
+    known = {"lexical": array(1, 0.5)}
+    scores = fit.scores(known, None)
     assert scores.tolist() == [2.0, 1.0]
     many = log(exp(2) + exp(1))
-    expected = [1 / (1 + exp(-(-1 + 1.5 * s - 0.5 * many))) for s in (2.0, 1.0)]
-    assert fit.probabilities(scores).tolist() == pytest.approx(expected)
+    answerable = 1 / (1 + exp(-(-1 + 4 * 0.75)))
+    expected = [answerable / (1 + exp(-(-1 + 1.5 * s - 0.5 * many))) for s in (2.0, 1.0)]
+    assert fit.probabilities(known, scores).tolist() == pytest.approx(expected)
+
+
+def test_highest_is_the_mean_of_the_three_highest_or_of_as_many_as_there_are() -> None:
+    assert highest(array(1, 9, 2, 6, 3)).tolist() == [6.0]
+    assert highest(array(1, 2)).tolist() == [1.5]
+    assert highest(array()).tolist() == [0.0]
 
 
 def test_a_fit_with_peers_chooses_them_by_its_first_weights() -> None:
-    fit = Fit({"cosine": 1.0}, {"cosine": 1.0, "peers": 10.0}, 0.0, 1.0, 0.0)
+    fit = Fit({"cosine": 1.0}, {"cosine": 1.0, "peers": 10.0}, {}, {})
     cosine = array(2, 1, 0)
     expected = cosine + 10 * peers(cosine, THREE)
     assert fit.scores({"cosine": cosine}, THREE).tolist() == pytest.approx(expected.tolist())
@@ -156,8 +170,9 @@ def test_shipped_fits_can_be_computed_and_keep_the_order() -> None:
         names = known.get(name.rpartition("/")[2], {"fused", "lexical"})
         assert set(fit.first) <= names
         assert set(fit.score) <= names | {"peers"}
-        assert fit.slope > 0
-        assert fit.crowd <= 0
+        assert set(fit.answerable) <= names | {"bias"}
+        assert fit.passage["score"] > 0
+        assert fit.passage["crowd"] <= 0
         if name == "lexical":
             assert "peers" not in fit.score  # nothing to compare
 
@@ -170,9 +185,10 @@ FITS = st.builds(
     Fit,
     first=st.just({"cosine": 1.0}),
     score=st.fixed_dictionaries({"cosine": st.floats(0, 50), "peers": st.floats(0, 20)}),
-    bias=st.floats(-30, 30),
-    slope=st.floats(0.01, 3),
-    crowd=st.floats(-2, 0),
+    answerable=st.fixed_dictionaries({"bias": st.floats(-30, 30), "cosine": st.floats(0, 50)}),
+    passage=st.fixed_dictionaries(
+        {"bias": st.floats(-30, 30), "score": st.floats(0.01, 3), "crowd": st.floats(-2, 0)}
+    ),
 )
 
 
@@ -187,7 +203,7 @@ def made(seed: int, size: int) -> tuple[Floats, Vectors]:
 def test_probabilities_lie_between_0_and_1_in_the_order_of_the_scores(
     scores: list[float], fit: Fit
 ) -> None:
-    found = fit.probabilities(array(*scores))
+    found = fit.probabilities({"cosine": array(*scores)}, array(*scores))
     assert ((found >= 0) & (found <= 1)).all()
     ranked = found[np.argsort(array(*scores))]
     assert (np.diff(ranked) >= 0).all()
@@ -201,7 +217,10 @@ def test_the_order_of_the_candidates_does_not_matter(seed: int, size: int, fit: 
     other = fit.scores({"cosine": cosine[order]}, vectors[order])
     np.testing.assert_allclose(one[order], other, rtol=1e-5, atol=1e-4)
     np.testing.assert_allclose(
-        fit.probabilities(one)[order], fit.probabilities(other), rtol=1e-3, atol=1e-6
+        fit.probabilities({"cosine": cosine}, one)[order],
+        fit.probabilities({"cosine": cosine[order]}, other),
+        rtol=1e-3,
+        atol=1e-6,
     )
 
 

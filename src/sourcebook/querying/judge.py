@@ -99,7 +99,7 @@ def _by_evidence(
         judged.degraded.append(Degraded("relevance", reason))
     else:
         scores = fit.scores(told.features, told.vectors)
-        judged.relevance = fit.probabilities(scores)
+        judged.relevance = fit.probabilities(told.features, scores)
         if options.rerank == "local":
             judged.worth, judged.rerank = judged.relevance, scores.tolist()
     if options.rerank == "late":

@@ -4,9 +4,12 @@ answers the question, out.
 The score is a weighted sum of what is known of a passage: its cosine with the question, its share
 of the question's words, MaxSim over token vectors, its place in the fused order, and how like it is
 to its *peers*, those that look best by the first four: passages that answer one question resemble
-each other (the cluster hypothesis, van Rijsbergen 1979). The probability is a logistic function of
-the score and of how *crowded* the question is: the more passages score as high, the less likely is
-each. So within one question it has the score's order. The weights were fitted for each embedding
+each other (the cluster hypothesis, van Rijsbergen 1979).
+
+The probability is that the question can be answered from here at all, told by how near the nearest
+passages come, times that this passage is the one, told by its score and by how *crowded* the
+question is: the more passages score as high, the less likely is each. Within one question only the
+second moves, so relevance has the score's order. The weights were fitted for each embedding
 model by evals/relevance.py, on judged questions and on questions about something else. A model that
 is not in the file gets a cautious reading of its cosines, and the answer says so.
 """
@@ -39,9 +42,10 @@ class Fit:
     first: Mapping[str, float]
     """Of the score that chooses the peers."""
     score: Mapping[str, float]
-    bias: float
-    slope: float
-    crowd: float
+    answerable: Mapping[str, float]
+    """Of the features' highest values, and "bias"."""
+    passage: Mapping[str, float]
+    """"bias", and of a passage's "score" and of the "crowd"."""
 
     def scores(self, features: Mapping[str, Floats], vectors: Vectors | None) -> Floats:
         everything = dict(features)
@@ -49,8 +53,14 @@ class Fit:
             everything["peers"] = peers(weighted(self.first, features), vectors)
         return weighted(self.score, everything)
 
-    def probabilities(self, scores: Floats) -> Floats:
-        return logistic(self.bias + self.slope * scores + self.crowd * crowd(scores))
+    def probabilities(self, features: Mapping[str, Floats], scores: Floats) -> Floats:
+        told = {"bias": np.ones(1), **{name: highest(f) for name, f in features.items()}}
+        one = np.ones(len(scores))
+        about = {"bias": one, "score": scores, "crowd": crowd(scores) * one}
+        both: Floats = logistic(weighted(self.answerable, told)) * logistic(
+            weighted(self.passage, about)
+        )
+        return both
 
 
 def weighted(weights: Mapping[str, float], features: Mapping[str, Floats]) -> Floats:
@@ -81,6 +91,11 @@ def peers(first: Floats, vectors: Vectors) -> Floats:
     others = weights.sum() - weights
     near: Floats = alike @ weights / np.where(others > 0, others, 1.0)
     return np.asarray(near - near[top].mean())
+
+
+def highest(values: Floats) -> Floats:
+    """The mean of the three highest, as an array of one."""
+    return np.array([np.sort(values)[-3:].mean() if len(values) else 0.0])
 
 
 def crowd(scores: Floats) -> float:
