@@ -20,7 +20,7 @@ from sourcebook.ports import EmbeddedQuery, Vectors
 from sourcebook.querying.search import Searches
 from sourcebook.stores.sqlite import SqliteStore
 
-FENCE = "How high may a fence be?"
+FENCE = "How high may fences along the rear line be?"
 OFF_TOPIC = "Who won the football cup in 1998?"
 TOWN = {
     "fences.md": "Fences along the rear line are built of cedar or stone and are no higher than "
