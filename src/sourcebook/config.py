@@ -55,13 +55,15 @@ class Generator(_Section):
     model: str = ""
     timeout_s: float = Field(15.0, gt=0, le=600)
     contexts: bool = Field(False, description="at ingest, a sentence that situates each chunk")
+    split: bool = Field(False, description="take compound questions apart, beside the rules")
 
     @model_validator(mode="after")
     def _complete(self) -> Generator:
         if self.base_url and not self.model:
             raise ValueError("generator.base_url needs generator.model")
-        if self.contexts and not self.base_url:
-            raise ValueError("generator.contexts needs generator.base_url and generator.model")
+        for name in ("contexts", "split"):
+            if getattr(self, name) and not self.base_url:
+                raise ValueError(f"generator.{name} needs generator.base_url and generator.model")
         return self
 
 

@@ -190,6 +190,7 @@ class Engine:
             "weights": weights,
             "rerank": ours.rerank,
             "cache": ours.cache,
+            "split_by_model": self.settings.generator.split,
             "factors": self.settings.adjust.factors(),
             **options,
         }

@@ -356,6 +356,8 @@ class Adjustment:
 
     name: str
     factor: float
+    reason: str = ""
+    """What superseded it, or the type that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,10 @@ class Late(Protocol):
         tokens."""
         ...
 
+    def readable(self, coded: bytes) -> bool:
+        """Whether it was coded as this embedder codes today."""
+        ...
+
     def vectors(self, coded: bytes) -> Vectors:
         """The token vectors of one text."""
         ...

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sourcebook.errors import ModelUnavailable
 from sourcebook.model import (
     Adjustment,
     Candidate,
@@ -41,7 +42,7 @@ from sourcebook.querying.prepare import prepare
 from sourcebook.querying.recall import Recalled, recall
 from sourcebook.querying.relevance import OK
 from sourcebook.querying.search import Searches
-from sourcebook.querying.split import split
+from sourcebook.querying.split import split, split_by_model
 from sourcebook.querying.understand import document_type, query_type
 
 __all__ = ["Answer", "Options", "hit_to_dict", "search"]
@@ -140,10 +141,10 @@ class Question:
         self.store, self.scope = searches.store, searches.scope
         self.query = prepare(text)
         self.within = Within(context.revision, options.resolution, options.filters)
-        parts = split(text) if options.split else ()
-        self.parts = tuple(parts) if len(parts) > 1 else ()
         self.timings: dict[str, float] = {}
         self.degraded: dict[Degraded, None] = {}
+        parts = self._parts(text) if options.split else ()
+        self.parts = parts if len(parts) > 1 else ()
 
     def answer(self) -> Answer:
         started = time.perf_counter()
@@ -166,6 +167,17 @@ class Question:
             document_type=asked_type,
             timings_ms=self.timings,
         )
+
+    def _parts(self, text: str) -> tuple[str, ...]:
+        """By rule; where that finds nothing, by the language model, if it may."""
+        parts = split(text)
+        if len(parts) > 1 or not (self.options.split_by_model and self.generator):
+            return parts
+        try:
+            return split_by_model(self.generator, text)
+        except ModelUnavailable as error:
+            self.degraded[Degraded("split", str(error))] = None
+            return parts
 
     # --- stages --------------------------------------------------------------------------------
 

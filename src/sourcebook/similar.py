@@ -49,7 +49,9 @@ def similar(
     within = Within(context.revision, CHUNK, filters)
     hits, candidates, missing = _nearest(searches, node, text, k, within)
     took = round((time.perf_counter() - started) * 1e3, 3)
-    degraded = [Degraded("late", f"{missing} passages have no token vectors; run `reindex`")]
+    degraded = [
+        Degraded("late", f"{missing} passages have no token vectors that this version reads")
+    ]
     return Answer(
         status="ok" if hits else "no_results",
         query=PreparedQuery(node.id, node.id, ()),
@@ -83,7 +85,9 @@ def _nearest(
     assert asked.tokens is not None
     others = _others(searches, space, asked.vector, node, max(DEPTH, k), within)
     coded = store.token_vectors(scope, space, [m.passage for m in others])
-    known = [(m, c) for m, c in zip(others, coded, strict=True) if c is not None]
+    known = [
+        (m, c) for m, c in zip(others, coded, strict=True) if c is not None and codec.readable(c)
+    ]
     alike = codec.maxsim(asked.tokens, [c for _, c in known])
     order = np.lexsort((np.array([m.passage for m, _ in known]), -alike))[:k].tolist()
     ranks = {m.passage: rank for rank, m in enumerate(others, start=1)}

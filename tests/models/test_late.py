@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sourcebook.models import late
-from sourcebook.models.late import AXES, BITS, BYTES, TokenCodec, dropped, merged
+from sourcebook.models.late import AXES, BITS, BYTES, MARK, TokenCodec, dropped, merged
 from sourcebook.models.local import LocalEmbedder
 from sourcebook.ports import Vectors
 
@@ -61,7 +61,7 @@ def test_the_bytes_of_a_token(embedder: LocalEmbedder, coded: list[bytes]) -> No
     assert sum(axes * bits for axes, bits in BITS) / 8 == BYTES
     for text, code in zip(TEXTS, coded, strict=True):
         words = set(embedder.token_vectors(text)[0])
-        assert len(code) == BYTES * len(kept(embedder, text)) < BYTES * len(words)
+        assert len(code) == MARK + BYTES * len(kept(embedder, text)) < BYTES * len(words)
 
 
 def test_tokens_come_back_much_as_they_were(
@@ -154,14 +154,24 @@ def test_a_text_of_stop_words_keeps_them(embedder: LocalEmbedder, codec: TokenCo
 
 def test_texts_without_tokens(embedder: LocalEmbedder, codec: TokenCodec) -> None:
     nothing: Vectors = np.empty((0, 384), np.float32)
-    assert codec.encode([], nothing) == b""
-    assert embedder.embed_late(["", "\u200b"])[1] == [b"", b""]
-    assert codec.vectors(b"").shape == (0, 384)
+    empty = codec.encode([], nothing)
+    assert len(empty) == MARK
+    assert embedder.embed_late(["", "\u200b"])[1] == [empty, empty]
+    assert codec.vectors(empty).shape == (0, 384)
     query = embedder.embed_query("fence").tokens
     assert query is not None
     assert codec.maxsim(query, []).tolist() == []
-    assert codec.maxsim(query, [b"", b""]).tolist() == [0, 0]
+    assert codec.maxsim(query, [empty, b""]).tolist() == [0, 0]
     assert codec.maxsim(nothing, [codec.encode([2000], query[:1])]).tolist() == [0]
+
+
+def test_a_codec_reads_only_what_it_wrote(codec: TokenCodec, embedder: LocalEmbedder) -> None:
+    [code] = embedder.embed_late(["a fence"])[1]
+    parts = (codec._axes, codec._deviations, [np.arange(2**bits) for _, bits in BITS])
+    other = TokenCodec(codec._mean * 2, *parts, codec._dropped)
+    assert codec.readable(code)
+    assert not other.readable(code)
+    assert not codec.readable(b"")
 
 
 def test_what_is_left_out(embedder: LocalEmbedder) -> None:

@@ -27,8 +27,8 @@ def test_the_factors_of_the_specification() -> None:
     assert found == (
         Adjustment("binding", 1.1),
         Adjustment("primary_source", 1.05),
-        Adjustment("superseded", 0.5),
-        Adjustment("asked_type", 1.1),
+        Adjustment("superseded", 0.5, "by new.md"),
+        Adjustment("asked_type", 1.1, "design_guidelines"),
     )
     assert product(found) == pytest.approx(1.1 * 1.05 * 0.5 * 1.1)
     assert adjustments({}, Factors()) == ()

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sourcebook.stores import cosine as module
 from sourcebook.stores.cosine import Cosine
+
+
+@pytest.fixture(autouse=True, scope="module")
+def sieve_few_vectors_too() -> Iterator[None]:
+    usual, module._SMALL = module._SMALL, 0
+    yield
+    module._SMALL = usual
+
+
+def test_few_vectors_are_scored_one_by_one() -> None:
+    rng = np.random.default_rng(5)
+    vectors, query = unit(rng, 300, 48), unit(rng, 1, 48)[0]
+    sieved = Cosine.build(vectors).nearest(query, 7)
+    module._SMALL = 300
+    try:
+        alone = Cosine.build(vectors)
+        assert (alone.axes == np.eye(48)).all()
+        assert [x.tobytes() for x in alone.nearest(query, 7)] == [x.tobytes() for x in sieved]
+    finally:
+        module._SMALL = 0
 
 
 def unit(rng: np.random.Generator, n: int, d: int, offset: float = 0.0) -> np.ndarray:

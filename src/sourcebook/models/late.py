@@ -12,6 +12,7 @@ The axes of a model were fitted on texts of several kinds by evals/late.py.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import Any
@@ -27,6 +28,8 @@ BITS = ((32, 4), (208, 2), (128, 1))
 """How many axes have how many bits, those of the largest variance first; the rest has none."""
 AXES = sum(axes for axes, _ in BITS)
 BYTES = sum(axes * bits // 8 for axes, bits in BITS)
+MARK = 4
+"""Bytes before the codes that tell which codec wrote them."""
 _DATA = "sourcebook.models.data"
 _AT_ONCE = 32_768
 """Tokens that are decoded at once."""
@@ -47,6 +50,7 @@ class TokenCodec:
         self._edges = [(row[1:] + row[:-1]) / 2 for row in levels]
         self._tables = [_table(row) for row in levels]
         self._dropped = dropped
+        self._mark = hashlib.sha256(mean.tobytes() + axes.tobytes()).digest()[:MARK]
         self._turned_mean: Vectors = mean @ axes
         self._square = float(mean @ mean)
 
@@ -75,7 +79,11 @@ class TokenCodec:
                 level += part > edge
             codes.append(_packed(level, bits))
             at += axes
-        return np.hstack(codes).tobytes()
+        return self._mark + np.hstack(codes).tobytes()
+
+    def readable(self, coded: bytes) -> bool:
+        """Whether this codec wrote it."""
+        return coded.startswith(self._mark)
 
     def maxsim(self, query: Vectors, coded: Sequence[bytes]) -> Vectors:
         """For each text: the mean over the query's rows of the best cosine with one of its tokens;
@@ -83,8 +91,8 @@ class TokenCodec:
         scores = np.zeros(len(coded), np.float32)
         if len(query):
             turned = (query @ self._axes).T, query @ self._mean
-            for texts in _batches([len(text) // BYTES for text in coded]):
-                some = [coded[text] for text in texts]
+            for texts in _batches([max(len(text) - MARK, 0) // BYTES for text in coded]):
+                some = [coded[text][MARK:] for text in texts]
                 scores[texts] = self._best(*turned, some)
         return scores
 
@@ -100,7 +108,7 @@ class TokenCodec:
 
     def vectors(self, coded: bytes) -> Vectors:
         """The token vectors of one text, as well as they are known."""
-        turned, lengths = self._decoded(coded)
+        turned, lengths = self._decoded(coded[MARK:])
         full: Vectors = (turned @ self._axes.T + self._mean) / lengths[:, None]
         return full
 

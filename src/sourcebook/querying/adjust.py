@@ -3,7 +3,7 @@ with a name: binding raises it, being superseded lowers it. Nothing is hidden by
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 
 from sourcebook.model import Adjustment, Factors, Metadata
@@ -17,13 +17,17 @@ def adjustments(
 ) -> tuple[Adjustment, ...]:
     """The factors that apply to a passage with this metadata, in a fixed order."""
     kinds = types(metadata)
-    applies: Mapping[str, tuple[bool, float]] = {
-        "binding": (metadata.get("is_binding") is True, factors.binding),
-        "primary_source": (not kinds.isdisjoint(factors.primary_types), factors.primary),
-        "superseded": (bool(metadata.get("superseded_by")), factors.superseded),
-        "asked_type": (asked_type in kinds, factors.asked_type),
-    }
-    return tuple(Adjustment(name, factor) for name, (holds, factor) in applies.items() if holds)
+    newer = metadata.get("superseded_by")
+    applies = (
+        (metadata.get("is_binding") is True, Adjustment("binding", factors.binding)),
+        (
+            not kinds.isdisjoint(factors.primary_types),
+            Adjustment("primary_source", factors.primary),
+        ),
+        (bool(newer), Adjustment("superseded", factors.superseded, f"by {newer}")),
+        (asked_type in kinds, Adjustment("asked_type", factors.asked_type, f"{asked_type}")),
+    )
+    return tuple(change for holds, change in applies if holds)
 
 
 def types(metadata: Metadata) -> frozenset[str]:

@@ -44,6 +44,8 @@ class Options:
     """None lets everything pass that is relevant enough."""
     split: bool = True
     """Whether a compound question is also asked in its parts."""
+    split_by_model: bool = False
+    """Whether a language model may find the parts, where the rules see none."""
     cache: bool = True
     depth: int = 100
     """Candidates of each search, and those that are judged."""

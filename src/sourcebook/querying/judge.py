@@ -152,13 +152,17 @@ def _maxsim(
         degraded.append(Degraded("late", f"{searches.embedder.model} gives no token vectors"))
         return None
     coded = searches.store.token_vectors(searches.scope, space, rows)
-    have = np.array([code is not None for code in coded], np.bool_)
+    known = [code for code in coded if code is not None and codec.readable(code)]
+    have = np.array([code is not None and codec.readable(code) for code in coded], np.bool_)
     if missing := int((~have & ~np.isnan(evidence.cosine)).sum()):
-        reason = f"{missing} of {len(rows)} candidates have no token vectors; run `reindex`"
+        reason = (
+            f"{missing} of {len(rows)} candidates have no token vectors that this version reads; "
+            "ingest into a new repository to have them"
+        )
         degraded.append(Degraded("late", reason))
         return None
     found = np.full(len(rows), np.nan)
-    found[have] = codec.maxsim(tokens, [code for code in coded if code is not None])
+    found[have] = codec.maxsim(tokens, known)
     return found
 
 

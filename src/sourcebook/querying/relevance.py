@@ -30,7 +30,7 @@ PEERS = 10
 """Passages that the others are compared with."""
 SHARP = 2.0
 """How much more the best of them count than the next."""
-OK = 0.2
+OK = 0.15
 """From this relevance of the best passage on a question counts as answered: chosen on the questions
 that were fitted on."""
 

@@ -26,6 +26,8 @@ _BLOCK = 4096
 _SAMPLE = 16_384
 """Vectors that the axes are computed from; others would give the same answers, only slower."""
 _VARIANCE = 0.9
+_SMALL = 2000
+"""So few vectors are scored one by one as well, and need no axes."""
 _FEW = 32
 """Below this fraction of all, rows are scored one by one: quicker than one scan over all."""
 _SLACK = 2e-5
@@ -92,7 +94,7 @@ class Cosine:
     def build(cls, vectors: Vectors) -> Cosine:
         total = vectors.sum(axis=0, dtype=np.float64)
         mean = (total / max(len(vectors), 1)).astype(np.float32)
-        axes, half = _principal_axes(vectors, mean)
+        axes, half = _axes(vectors, mean)
         turned = np.empty_like(vectors)
         bias = np.empty(len(vectors), np.float32)
         for at in range(0, len(vectors), _BLOCK):
@@ -109,7 +111,7 @@ class Cosine:
         size = len(self.vectors) if rows is None else len(rows)
         if size == 0 or k <= 0:
             return np.empty(0, np.int64), np.empty(0, np.float64)
-        if size <= max(2 * k, len(self.vectors) // _FEW):
+        if size <= max(2 * k, len(self.vectors) // _FEW, _SMALL):
             possible = np.arange(size) if rows is None else rows
         else:
             possible = self._possible(query, k, rows)
@@ -153,6 +155,12 @@ def _highest(values: Vectors, k: int) -> Rows:
     if len(found) < k:
         return np.argpartition(values, len(values) - 2 * k)[-2 * k :]
     return found[: 4 * k]
+
+
+def _axes(vectors: Vectors, mean: Vectors) -> tuple[Vectors, int]:
+    if len(vectors) > _SMALL:
+        return _principal_axes(vectors, mean)
+    return np.eye(vectors.shape[1], dtype=np.float32), vectors.shape[1] // 2
 
 
 def _principal_axes(vectors: Vectors, mean: Vectors) -> tuple[Vectors, int]:
