@@ -108,6 +108,8 @@ def test_a_bar_has_its_length_whatever_it_shows(relevance: float) -> None:
         ({"metadata": {"superseded_by": "newer/rules.md"}}, ["superseded by newer/rules.md"]),
         ({"metadata": {"superseded_by": True}}, ["superseded"]),
         ({"adjustments": (Adjustment("superseded", 0.5),)}, ["superseded"]),
+        ({"adjustments": (Adjustment("superseded", 0.5, "by rules-2026.md"),)},
+         ["superseded by rules-2026.md"]),
         ({"adjustments": (Adjustment("primary_source", 1.05), Adjustment("asked_type", 1.1))},
          ["primary source", "the type asked for"]),
         ({"scores": Scores(exact=1)}, ["exact match"]),
@@ -150,18 +152,19 @@ STAGES = [
     "   rerank                48.5000",
     "   relevance              0.8200",
     "   binding              × 1.1",
-    "   superseded           × 0.5",
+    "   superseded           × 0.5 by rules-2026.md",
     "   adjusted         #1    0.4510",
     "   quality                0.6500",
 ]
 
 
 def test_an_explanation_has_a_line_for_every_stage() -> None:
-    changes = (Adjustment("binding", 1.1), Adjustment("superseded", 0.5))
+    changes = (Adjustment("binding", 1.1), Adjustment("superseded", 0.5, "by rules-2026.md"))
     made = hit(adjustments=changes, quality={"overall": 0.65, "stub_type": None})
     made = replace(made, scores=replace(made.scores, exact=2))
     lines = shown(answer(made), View(explain=True))
-    assert lines[4 : 4 + len(STAGES)] == STAGES
+    first = lines.index(STAGES[0])
+    assert lines[first : first + len(STAGES)] == STAGES
 
 
 def test_what_was_not_judged_is_explained_so() -> None:
@@ -259,7 +262,7 @@ def test_search_as_people_see_it(folder: Path, cli: Cli) -> None:
     data = cli("search", "how much may a hotel cost?", "-k", "1", "--json").data
     out = cli("search", "how much may a hotel cost?", "-k", "1").out
     relevance = data["results"][0]["relevance"]
-    assert out.startswith(f"1. Travel expenses\n   relevance {relevance:.2f} · notes/travel.md:28-")
+    assert f"1. Travel expenses\n   relevance {relevance:.2f} · notes/travel.md:28-" in out
     assert "hotels are paid up to" in out
     assert "read at" not in out
     assert "accepted" not in out

@@ -44,7 +44,7 @@ def _stages(hit: Hit, alike: bool) -> Iterator[Row]:
     if hit.relevance is not None:
         yield "relevance", "", _number(hit.relevance)
     for change in hit.adjustments:
-        yield change.name, "", f"  × {change.factor:g}"
+        yield change.name, "", f"  × {change.factor:g} {one_line(change.reason)}".rstrip()
     if scores.adjusted is not None:
         yield "adjusted", f"#{hit.rank}", _number(scores.adjusted)
     elif not alike:

@@ -147,6 +147,9 @@ def badges(hit: Hit) -> Iterator[Text]:
 def _by(hit: Hit) -> str:
     """What supersedes it, where that is known; a file beside its own by its name alone."""
     by = hit.node.metadata.get("superseded_by")
+    if not by:  # another document says so
+        told = [change.reason for change in hit.adjustments if change.name == "superseded"]
+        by = told[0].removeprefix("by ") if told else ""
     if not isinstance(by, str) or not by:
         return ""
     newer, own = PurePosixPath(by), PurePosixPath(hit.node.source)
