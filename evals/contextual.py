@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -18,6 +19,7 @@ from _program import arguments, report
 
 from sourcebook import Sourcebook
 from sourcebook.chunking.strategy import FORMATS
+from sourcebook.engine import Engine
 from sourcebook.evaluation import MODES, USUAL
 from sourcebook.ingest import Request
 from sourcebook.model import Block, Chunk, ChunkOptions, Document
@@ -31,7 +33,7 @@ class GivenChunks:
 
     name, version, formats = "given", "1", FORMATS
 
-    def __init__(self, files: Files, engine: Sourcebook) -> None:
+    def __init__(self, files: Files, engine: Engine) -> None:
         self._given = {file["content"]: [c["content"] for c in file["chunks"]] for file in files}
         self._engine = engine
 
@@ -84,7 +86,7 @@ def names(files: Files) -> dict[str, list[tuple[int, int, str]]]:
 
 
 def passes(
-    engine: Sourcebook, questions: Sequence[dict[str, Any]], files: Files, mode: str
+    engine: Engine, questions: Sequence[dict[str, Any]], files: Files, mode: str
 ) -> list[float]:
     spans = names(files)
     shares: list[list[float]] = []
@@ -99,18 +101,28 @@ def passes(
     return [round(100 * fmean(column), 1) for column in zip(*shares, strict=True)]
 
 
-def main() -> None:
-    given = arguments(__doc__)
-    folder = given.data / "contextual_retrieval"
+def read_set(folder: Path) -> tuple[Files, list[dict[str, Any]]]:
+    """The files with their chunks, and the questions."""
     files: Files = json.loads((folder / "codebase_chunks.json").read_text())
     lines = (folder / "evaluation_set.jsonl").read_text().splitlines()
-    questions = [json.loads(line) for line in lines]
+    return files, [json.loads(line) for line in lines]
+
+
+def indexed(opened: Engine, files: Files, name: str) -> Engine:
+    """The repository with the chunks "alone", or "in context"."""
+    engine = opened.in_repository(f"eval-contextual-{name.replace(' ', '-')}")
+    engine._make_chunker = lambda: GivenChunks(files, opened)
+    engine.take_in(Request(alone(files) if name == "alone" else in_files(files)))
+    return engine
+
+
+def main() -> None:
+    given = arguments(__doc__)
+    files, questions = read_set(given.data / "contextual_retrieval")
     result: dict[str, list[float]] = {}
     with Sourcebook.open(given.store) as opened:
-        for name, documents in (("alone", alone(files)), ("in context", in_files(files))):
-            engine = opened.in_repository(f"eval-contextual-{name.replace(' ', '-')}")
-            engine._make_chunker = lambda: GivenChunks(files, opened)
-            engine.take_in(Request(documents))
+        for name in ("alone", "in context"):
+            engine = indexed(opened, files, name)
             for mode in USUAL:
                 result[f"{name}, {mode}"] = passes(engine, questions, files, mode)
     report({f"{n}: Pass@5/10/20": v for n, v in result.items()}, given.json)

@@ -5,7 +5,8 @@
 Questions, each corpus a repository of the store (made if it is missing):
 
 - SciFact: the training claims to fit on, the test claims to measure on;
-- Cranfield, the CC&Rs and Archisurance: every second question to fit on, the others to measure on;
+- Cranfield, code (contextual retrieval), the CC&Rs and Archisurance: every second question to fit
+  on, the others to measure on;
 - questions about something else (golden/off_topic.jsonl) asked of SciFact, the CC&Rs and
   Archisurance: the same halves.
 
@@ -25,6 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import contextual
 import numpy as np
 from _program import arguments, report
 from numpy.typing import NDArray
@@ -69,6 +71,7 @@ class Asked:
     features: dict[str, Floats]
     vectors: NDArray[np.float32]
     gains: Floats
+    nodes: list[Node]
     elements: list[str]
     ideal: Mapping[str, int]
     """Gains by what is ranked."""
@@ -99,7 +102,7 @@ def ask(engine: Engine, text: str, gain: Label, filters: tuple[Filter, ...] = ()
     gains = np.array([gain(node) for node in nodes])
     assert told.vectors is not None
     elements = [node.element_id for node in nodes]
-    return Asked(dict(told.features), told.vectors, gains, elements, {})
+    return Asked(dict(told.features), told.vectors, gains, nodes, elements, {})
 
 
 def weights(engine: Engine) -> dict[str, float]:
@@ -154,6 +157,7 @@ def corpora(opened: Engine, data: Path) -> Iterator[Corpus]:
     )
     engine = collection(opened, data / "cranfield", "corpus.jsonl")
     yield Corpus("Cranfield", *halves(list(judged(engine, *read_judged(data / "cranfield", "")))))
+    yield Corpus("code", *halves(list(code(opened, data / "contextual_retrieval"))))
     engine = opened.in_repository("eval-golden-ccr")
     path = data / "hoa/discovery_west/ccr_discovery_west.txt"
     engine.take_in(Request(read(path, source=path.name)))
@@ -162,6 +166,24 @@ def corpora(opened: Engine, data: Path) -> Iterator[Corpus]:
     path = data / "archimate/models/Archisurance.xml"
     engine.take_in(Request(read(path, source=path.name)))
     yield with_off_topic("Archisurance", engine, "archisurance_questions.jsonl", is_element)
+
+
+def code(opened: Engine, folder: Path) -> Iterator[Asked]:
+    """Questions about code; what is ranked are the chunks that the set gives."""
+    files, questions = contextual.read_set(folder)
+    engine = contextual.indexed(opened, files, "in context")
+    spans = contextual.names(files)
+
+    def names(node: Node) -> list[str]:
+        own = spans.get(node.element_id, [])
+        return [name for start, end, name in own if start < node.end and node.start < end]
+
+    for question in questions:
+        wanted = contextual.golden(question)
+        asked = ask(engine, question["query"], lambda n, w=wanted: float(bool(w & set(names(n)))))
+        asked.ideal = dict.fromkeys(wanted, 1)
+        asked.elements = [" ".join(names(node)) or node.id for node in asked.nodes]
+        yield asked
 
 
 def in_section(node: Node, heading: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sourcebook.bootstrap import _generator
+from sourcebook.bootstrap import _generators
 from sourcebook.config import generator_key, load
 from sourcebook.errors import ConfigError, ModelUnavailable
 from sourcebook.models.chat import ChatModel
@@ -166,15 +166,15 @@ def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch
     return monkeypatch
 
 
-def test_without_an_address_there_is_no_generator(quiet: pytest.MonkeyPatch) -> None:
+def test_without_an_address_there_is_no_generators(quiet: pytest.MonkeyPatch)[0] -> None:
     quiet.setenv("OPENAI_API_KEY", KEY)
-    assert _generator(load()) is None
+    assert _generators(load())[0] is None
 
 
 @pytest.mark.parametrize("url", ["http://[::1/v1", "ftp://host", "me:secret@host"])
 def test_an_address_that_is_none_is_a_wrong_setting(quiet: pytest.MonkeyPatch, url: str) -> None:
     with pytest.raises(ConfigError, match="address of the language model") as caught:
-        _generator(load(generator={"base_url": url, "model": "m"}))
+        _generators(load(generator={"base_url": url, "model": "m"}))[0]
     assert "secret" not in str(caught.value)
 
 
@@ -187,7 +187,7 @@ def test_settings_and_environment_make_a_generator(
     )
     settings = load()
     assert settings.generator.contexts is False
-    made = _generator(settings)
+    made = _generators(settings)[0]
     assert made is not None
     assert made.generate("s", "u", max_tokens=9)
     assert server.paths == ["/v1/chat/completions"]
