@@ -166,9 +166,9 @@ def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch
     return monkeypatch
 
 
-def test_without_an_address_there_is_no_generators(quiet: pytest.MonkeyPatch)[0] -> None:
+def test_without_an_address_there_is_no_generator(quiet: pytest.MonkeyPatch) -> None:
     quiet.setenv("OPENAI_API_KEY", KEY)
-    assert _generators(load())[0] is None
+    assert _generators(load()) == (None, None)
 
 
 @pytest.mark.parametrize("url", ["http://[::1/v1", "ftp://host", "me:secret@host"])
