@@ -303,7 +303,8 @@ class Scores:
     fused: float | None = None
     rerank: float | None = None
     adjusted: float | None = None
-    """What it was ordered by: the worth that its reranker gave it, times its adjustments."""
+    """What it was ordered by: the worth that its reranker gave it, times its adjustments; 1 at
+    most."""
 
 
 class Fused(NamedTuple):

@@ -349,7 +349,7 @@ def _with(hit: Hit, told: Told | None) -> Hit:
     """The hit with what was judged of it; those behind the pool were not judged."""
     if told is None:
         return hit
-    scores = replace(hit.scores, rerank=told.rerank, adjusted=told.worth)
+    scores = replace(hit.scores, rerank=told.rerank, adjusted=min(told.worth, 1.0))
     return replace(hit, relevance=told.relevance, scores=scores, adjustments=told.adjustments)
 
 

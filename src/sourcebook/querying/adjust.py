@@ -24,7 +24,10 @@ def adjustments(
             not kinds.isdisjoint(factors.primary_types),
             Adjustment("primary_source", factors.primary),
         ),
-        (bool(newer), Adjustment("superseded", factors.superseded, f"by {newer}")),
+        (
+            bool(newer),
+            Adjustment("superseded", factors.superseded, "" if newer is True else f"by {newer}"),
+        ),
         (asked_type in kinds, Adjustment("asked_type", factors.asked_type, f"{asked_type}")),
     )
     return tuple(change for holds, change in applies if holds)

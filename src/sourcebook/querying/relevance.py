@@ -7,7 +7,7 @@ to its *peers*, those that look best by the first four: passages that answer one
 each other (the cluster hypothesis, van Rijsbergen 1979).
 
 The probability is that the question can be answered from here at all, told by how near the nearest
-passages come, times that this passage is the one, told by its score and by how *crowded* the
+passage comes, times that this passage is the one, told by its score and by how *crowded* the
 question is: the more passages score as high, the less likely is each. Within one question only the
 second moves, so relevance has the score's order. The weights were fitted for each embedding
 model by evals/relevance.py, on judged questions and on questions about something else. A model that
@@ -94,8 +94,8 @@ def peers(first: Floats, vectors: Vectors) -> Floats:
 
 
 def highest(values: Floats) -> Floats:
-    """The mean of the three highest, as an array of one."""
-    return np.array([np.sort(values)[-3:].mean() if len(values) else 0.0])
+    """As an array of one."""
+    return np.array([values.max(initial=0.0)])
 
 
 def crowd(scores: Floats) -> float:
