@@ -119,6 +119,7 @@ OTHERS: dict[str, object] = {
     "min_relevance": 0.1,
     "gate": Gate(min_quality=0, min_words=0),
     "split": False,
+    "split_by_model": True,
     "cache": False,
     "depth": 50,
     "rrf_k": 10,
