@@ -203,9 +203,9 @@ def test_the_type_is_told_and_changes_no_relevance(town: Sourcebook) -> None:
     told = town.search("According to the guidelines, what covers a roof?").to_dict()
     assert told["query"]["document_type"] == "design_guidelines"
     assert told["results"][0]["adjustments"] == [
-        {"name": "binding", "factor": 1.1},
-        {"name": "primary_source", "factor": 1.05},
-        {"name": "asked_type", "factor": 1.1},
+        {"name": "binding", "factor": 1.1, "reason": ""},
+        {"name": "primary_source", "factor": 1.05, "reason": ""},
+        {"name": "asked_type", "factor": 1.1, "reason": "design_guidelines"},
     ]
     assert town.search("What covers a roof?").document_type is None
     assert town.search("May unruly, misguided dogs run free?").document_type is None
