@@ -83,13 +83,14 @@ def peers(first: Floats, vectors: Vectors) -> Floats:
     have of it: a passage that has no others is as good as they are."""
     if not len(first):
         return first
-    weights = np.zeros(len(first))
     top = np.argsort(-first, kind="stable")[:PEERS]
-    weights[top] = np.exp(SHARP * (first[top] - first.max()))
-    alike = (vectors @ vectors.T).astype(np.float64)
-    np.fill_diagonal(alike, 0.0)
-    others = weights.sum() - weights
-    near: Floats = alike @ weights / np.where(others > 0, others, 1.0)
+    weights = np.exp(SHARP * (first[top] - first.max()))
+    # einsum starts no threads, which would cost more than they bring.
+    alike = np.einsum("ij,kj->ik", vectors.astype(np.float64), vectors[top].astype(np.float64))
+    others = np.tile(weights, (len(first), 1))
+    others[top, np.arange(len(top))] = 0.0
+    total = others.sum(axis=1)
+    near = (alike * others).sum(axis=1) / np.where(total > 0, total, 1.0)
     return np.asarray(near - near[top].mean())
 
 
