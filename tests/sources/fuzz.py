@@ -205,6 +205,8 @@ def main() -> int:
     parser.add_argument("--child", choices=ENDINGS, help=argparse.SUPPRESS)
     parser.add_argument("formats", nargs="*", metavar="format", help=", ".join(ENDINGS))
     asked = parser.parse_args()
+    if unknown := set(asked.formats) - set(ENDINGS):
+        parser.error(f"there is no format {min(unknown)!r}; choose from {', '.join(ENDINGS)}")
     if asked.child:
         child(asked.child, asked.seed, asked.first, asked.files, asked.keep)
         return 0

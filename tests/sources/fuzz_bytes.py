@@ -13,6 +13,7 @@ Change = Callable[[bytes, Random], bytes]
 _ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "utf-8-sig", "cp037")
 _DIGITS = re.compile(rb"-?\d+(?:\.\d+)?")
 PIECES: dict[str, tuple[bytes, ...]] = {
+    "code": (b"\r", b"\n\n", b"\x0c", b"\t", b'"""', b"\\\n", b"{", b"}"),
     "text": (b"\r", b"\n\n", b"\x0c", b"1.1 ", b"ARTICLE IV ", b"Contents\n", b" .... 7\n", b"```"),
     "transcript": (
         b"User: ",

@@ -27,6 +27,7 @@ DATA = PROJECT / os.environ.get("SOURCEBOOK_DATA", "../shared/data")
 _MOST = 40_000
 ENDINGS = {
     "text": "txt",
+    "code": "py",
     "transcript": "txt",
     "markdown": "md",
     "html": "html",
@@ -56,6 +57,10 @@ def _files(pattern: str, most: int = _MOST) -> list[bytes]:
 
 def _first_lines(data: bytes, most: int) -> bytes:
     return data if len(data) <= most else data[: data.rfind(b"\n", 0, most) + 1]
+
+
+def _code() -> list[bytes]:
+    return [Path(__file__).read_bytes(), b"def f(x):\n    return x\n\n\nclass A:\n    pass\n"]
 
 
 def _text() -> list[bytes]:
@@ -237,6 +242,7 @@ def unzipped(data: bytes) -> list[tuple[str, bytes]]:
 
 _SEEDS: dict[str, Callable[[], list[bytes]]] = {
     "text": _text,
+    "code": _code,
     "transcript": _transcript,
     "markdown": _markdown,
     "html": _html,
