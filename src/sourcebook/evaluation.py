@@ -88,6 +88,8 @@ def check_modes(modes: Sequence[str]) -> None:
 
 def read_collection(path: Path) -> Collection:
     """Only the queries that have judgments."""
+    if not path.exists():
+        raise InvalidInput(f"there is no file or folder {path}; check the path", field="path")
     corpus, queries = path / "corpus.jsonl", path / "queries.jsonl"
     judged = [p for p in (path / "qrels.tsv", path / "qrels" / "test.tsv") if p.is_file()]
     if not corpus.is_file() or not queries.is_file() or not judged:

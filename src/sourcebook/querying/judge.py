@@ -151,9 +151,11 @@ def _maxsim(
     if codec is None or tokens is None or space is None or evidence.cosine is None:
         degraded.append(Degraded("late", f"{searches.embedder.model} gives no token vectors"))
         return None
-    coded = searches.store.token_vectors(searches.scope, space, rows)
-    known = [code for code in coded if code is not None and codec.readable(code)]
-    have = np.array([code is not None and codec.readable(code) for code in coded], np.bool_)
+    coded = [
+        code if code is not None and codec.readable(code) else None
+        for code in searches.store.token_vectors(searches.scope, space, rows)
+    ]
+    have = np.array([code is not None for code in coded], np.bool_)
     if missing := int((~have & ~np.isnan(evidence.cosine)).sum()):
         reason = (
             f"{missing} of {len(rows)} candidates have no token vectors that this version reads; "
@@ -162,7 +164,7 @@ def _maxsim(
         degraded.append(Degraded("late", reason))
         return None
     found = np.full(len(rows), np.nan)
-    found[have] = codec.maxsim(tokens, known)
+    found[have] = codec.maxsim(tokens, [code for code in coded if code is not None])
     return found
 
 
