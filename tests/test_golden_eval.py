@@ -543,7 +543,7 @@ def test_the_gate_is_for_test_collections_too(folder: Path, call: Call) -> None:
         (("golden.jsonl", "--tolerance", "-1"), "--tolerance must be 0 or more"),
         (("golden.jsonl", "--modes", "foo"), "there is no mode 'foo'"),
         (("golden.jsonl", "--baseline", "none.json"), "there is no such file"),
-        (("nowhere.jsonl",), "is not a test collection"),
+        (("nowhere.jsonl",), "there is no file or folder"),
         (("unpublished.jsonl",), "question '1': there is no baseline 'Q9'"),
         (("bad.jsonl",), "bad.jsonl, line 1: the key 'x' is not known"),
     ],

@@ -347,7 +347,7 @@ def test_eval_measures_a_collection(empty: Path, cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("nowhere",), "is not a test collection"),
+        (("nowhere",), "there is no file or folder nowhere"),
         ((".", "--modes", "foo"), "there is no mode 'foo'"),
         ((".", "--modes", ","), "--modes names no mode"),
         ((".", "--modes", "dense", "--run", "x"), "--run writes the ranking of `default`"),
