@@ -16,7 +16,7 @@ from sourcebook import Sourcebook
 from sourcebook.chunking.fixed import FixedChunker
 from sourcebook.config import load
 from sourcebook.engine import Engine
-from sourcebook.ports import EmbeddedQuery, Vectors
+from sourcebook.ports import EmbeddedQuery, Usage, Vectors
 from sourcebook.querying.search import Searches
 from sourcebook.stores.sqlite import SqliteStore
 
@@ -68,7 +68,7 @@ class WordEmbedder:
     """Implements ports.Embedder: a text is the sum of its words' random directions."""
 
     provider, model, dimensions, max_tokens = "test", "words", 64, 1000
-    late = None
+    late, usage = None, Usage()
 
     def count(self, texts: Sequence[str]) -> list[int]:
         return [len(re.findall(r"\w+", text)) for text in texts]

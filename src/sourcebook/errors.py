@@ -86,3 +86,9 @@ class ModelUnavailable(SourcebookError):
 
     code = "model_unavailable"
     exit_status = 3
+
+
+class TextRefused(ModelUnavailable):
+    """The embedding service works, but refuses one of these texts; shorten it or leave it out."""
+
+    code = "text_refused"

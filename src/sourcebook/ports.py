@@ -42,6 +42,18 @@ class EmbeddedQuery(NamedTuple):
     tokens: Vectors | None = None
 
 
+class Usage(NamedTuple):
+    """What an embedder did since it was made."""
+
+    requests: int = 0
+    """Answers of a service; none for a model on this machine."""
+    texts: int = 0
+    tokens: int = 0
+    """As the service counted them, or else as `count` does."""
+    cost: float | None = 0.0
+    """In US dollars; None where the price is not known."""
+
+
 class Late(Protocol):
     """Token vectors as an embedder keeps them, and how alike two texts are by them."""
 
@@ -64,16 +76,29 @@ class Embedder(Protocol):
 
     provider: str
     model: str
-    dimensions: int
-    max_tokens: int
-    """Of the text itself: what the model takes less its own special tokens."""
+
+    @property
+    def dimensions(self) -> int:
+        """A service may have to be asked, so it can be ModelUnavailable."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """Of the text itself: what the model takes less its own special tokens."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """Grows as texts are embedded, in whichever thread."""
+        ...
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a document text, in the given order."""
+        """One row a document text, in the given order. TextRefused where a service would not
+        take one of them, even alone."""
         ...
 
     def embed_query(self, text: str) -> EmbeddedQuery:

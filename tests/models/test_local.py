@@ -159,3 +159,12 @@ def test_import_and_construction_load_no_runtime() -> None:
         "sys.exit('onnxruntime' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_what_was_embedded_is_counted_and_costs_nothing(embedder: LocalEmbedder) -> None:
+    before = embedder.usage
+    embedder.embed(["one two three", "four"])
+    embedder.embed_query("five six")
+    after = embedder.usage
+    assert (after.texts - before.texts, after.tokens - before.tokens) == (3, 6)
+    assert (after.requests, after.cost) == (0, 0.0)

@@ -22,7 +22,8 @@ from sourcebook.errors import InvalidInput, ModelUnavailable
 from sourcebook.models.install import advice, locate
 from sourcebook.models.late import TokenCodec
 from sourcebook.models.manifest import DEFAULT_MODEL, entry_of
-from sourcebook.ports import EmbeddedQuery, Vectors
+from sourcebook.models.usage import Meter
+from sourcebook.ports import EmbeddedQuery, Usage, Vectors
 
 Progress = Callable[[int, int], None]
 """Called with (texts done, texts in all)."""
@@ -47,8 +48,14 @@ class LocalEmbedder:
         self._entry = entry
         self._threads = threads or _usable_cores()
         self._loading = threading.Lock()
+        self._meter = Meter(price=0.0)
         self._tokenizer: Any = None
         self._session: Any = None
+
+    @property
+    def usage(self) -> Usage:
+        """It costs nothing but time."""
+        return self._meter.total
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens."""
@@ -124,6 +131,7 @@ class LocalEmbedder:
             "token_type_ids": np.zeros_like(tokens),
         }
         hidden: Vectors = self._load_session().run(None, inputs)[0][0]
+        self._meter.add(texts=1, tokens=len(ids) - _SPECIAL_TOKENS)
         return hidden
 
     def _pooled(self, hidden: Vectors) -> Vectors:
