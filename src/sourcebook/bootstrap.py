@@ -9,13 +9,14 @@ from typing import Any, Self
 from sourcebook.chunking.fixed import FixedChunker
 from sourcebook.chunking.semantic import SemanticChunker
 from sourcebook.chunking.strategy import ChunkingStrategy
-from sourcebook.config import Settings, generator_key, load
+from sourcebook.config import Embedding, Settings, load
 from sourcebook.engine import Engine
+from sourcebook.environment import generator_key
 from sourcebook.errors import InvalidInput
 from sourcebook.models.install import locate
 from sourcebook.models.local import LocalEmbedder
 from sourcebook.models.static import StaticModel
-from sourcebook.ports import Generator
+from sourcebook.ports import Embedder, Generator
 from sourcebook.querying.ask import DEADLINE_S
 from sourcebook.stores.sqlite import SqliteStore
 
@@ -33,13 +34,34 @@ class Sourcebook(Engine):
     ) -> Self:
         """`given` are settings: tenant, repository, …; the rest comes from the configuration."""
         settings = load(config, store=store, **given)
-        embedder = LocalEmbedder(settings.embedding.model)
+        embedder = make_embedder(settings.embedding)
         generator, judge = _generators(settings)
         opened = _store(settings)
         folder = opened.path.resolve().parent
         root = folder.parent if folder.name == HOME else folder
         made = (settings, opened, embedder, _chunker(settings, embedder), root)
         return cls(*made, generator, judge)
+
+
+def make_embedder(embedding: Embedding) -> Embedder:
+    """The model that these settings name. Services are imported only where one is configured: a
+    model on this machine needs no HTTP client."""
+    if embedding.provider == "local":
+        return LocalEmbedder(embedding.model)
+    from sourcebook.models import azure, cohere, ollama, openai
+    from sourcebook.models.remote import RemoteEmbedder
+
+    services = {"ollama": ollama, "openai": openai, "azure": azure, "cohere": cohere}
+    return RemoteEmbedder(embedding, services[embedding.provider].wire(embedding))
+
+
+def needed_models(settings: Settings) -> list[str]:
+    """What must be installed: the embedding model if it runs here, and the static one, which finds
+    the boundaries of chunks and whose vocabulary counts the tokens of services."""
+    ours = settings.embedding
+    local = [ours.model] if ours.provider == "local" else []
+    static = settings.chunking.strategy == "semantic" or not local
+    return list(dict.fromkeys([*local, *([BOUNDARY_MODEL] if static else [])]))
 
 
 def _store(settings: Settings) -> SqliteStore:
@@ -70,11 +92,15 @@ def _generators(settings: Settings) -> tuple[Generator | None, Generator | None]
     )
 
 
-def _chunker(settings: Settings, embedder: LocalEmbedder) -> Callable[[], ChunkingStrategy]:
+def _chunker(settings: Settings, embedder: Embedder) -> Callable[[], ChunkingStrategy]:
+    """Where the model is here, its tokenizer serves both: one pass counts and finds topics."""
+
     def make() -> ChunkingStrategy:
         if settings.chunking.strategy == "fixed":
             return FixedChunker(embedder.count)
-        model = StaticModel(locate(BOUNDARY_MODEL), tokenizer=embedder.tokenizer)
-        return SemanticChunker(model.count, model.embed, model.measure)
+        if isinstance(embedder, LocalEmbedder):
+            model = StaticModel(locate(BOUNDARY_MODEL), tokenizer=embedder.tokenizer)
+            return SemanticChunker(model.count, model.embed, model.measure)
+        return SemanticChunker(embedder.count, StaticModel(locate(BOUNDARY_MODEL)).embed)
 
     return make

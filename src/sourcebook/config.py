@@ -6,19 +6,19 @@ Every key can also be given as SOURCEBOOK_SECTION__KEY. Secrets come only from t
 from __future__ import annotations
 
 import datetime
-import os
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
+from sourcebook import environment
 from sourcebook.errors import ConfigError
 from sourcebook.model import ChunkOptions, Factors, Metadata, Scope
 
@@ -30,9 +30,54 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+Provider = Literal["local", "ollama", "openai", "azure", "cohere"]
+_MODELS = {
+    "ollama": "nomic-embed-text",
+    "openai": "text-embedding-3-small",
+    "cohere": "embed-v4.0",
+}
+"""What each provider embeds with unless told; Azure's is the name of the deployment."""
+
+
 class Embedding(_Section):
-    provider: Literal["local"] = "local"
-    model: str = "gte-small"
+    """The model that embeds. What stands below `model` is for services alone; their keys are in the
+    environment alone: see environment.py."""
+
+    provider: Provider = "local"
+    model: str = Field("gte-small", min_length=1)
+    base_url: str | None = Field(None, description="of a service that is not at its usual place")
+    dimensions: int | None = Field(None, ge=1, le=65_536, description="asked of the service")
+    query_prefix: str | None = Field(None, description="None: what the model is known to want")
+    document_prefix: str | None = None
+    max_tokens: int | None = Field(None, ge=128, description="what the model takes")
+    timeout_s: float = Field(60.0, gt=0, le=600)
+    concurrency: int = Field(4, ge=1, le=64, description="requests at once")
+    batch_texts: int | None = Field(None, ge=1, description="texts in a request, at most")
+    price_per_million_tokens: float | None = Field(None, ge=0, description="in US dollars")
+    api_version: str = Field("2024-10-21", pattern=r"^[\w.-]+$", description="Azure's")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_model(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or given.get("model"):
+            return given
+        provider = str(given.get("provider", "local"))
+        azure = provider == "azure"
+        usual = environment.deployment() if azure else _MODELS.get(provider)
+        if azure and not usual:
+            name = environment.DEPLOYMENT
+            raise ValueError(f"azure needs a deployment: set {name} or embedding.model")
+        return {**given, "model": usual} if usual else given
+
+    def beside(self, provider: str, model: str, dimensions: int | None = None) -> Embedding:
+        """The settings of another model: what was said of this one alone is left out."""
+        if (provider, model) == (self.provider, self.model):
+            return self.model_copy(update={"dimensions": dimensions or self.dimensions})
+        kept = {"timeout_s", "concurrency"}
+        if provider == self.provider:
+            kept |= {"base_url", "api_version", "batch_texts"}
+        named = {"provider": provider, "model": model, "dimensions": dimensions}
+        return Embedding.model_validate(named | self.model_dump(include=kept))
 
 
 class Chunking(_Section):
@@ -49,7 +94,7 @@ class Chunking(_Section):
 
 class Generator(_Section):
     """A language model behind an OpenAI-compatible chat service; without an address there is none.
-    Its key is in the environment alone: see `generator_key`."""
+    Its key is in the environment alone: see environment.py."""
 
     base_url: str | None = Field(None, description="such as http://127.0.0.1:11434/v1")
     model: str = ""
@@ -171,7 +216,10 @@ def load(file: str | Path | None = None, **given: Any) -> Settings:
             dotenv_settings: PydanticBaseSettingsSource,
             file_secret_settings: PydanticBaseSettingsSource,
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, path)
+            named = environment.provider()
+            known = {"embedding": {"provider": named}} if named else {}
+            chosen = InitSettingsSource(settings_cls, known)
+            return init_settings, env_settings, chosen, TomlConfigSettingsSource(settings_cls, path)
 
     try:
         return FromFile(**{key: value for key, value in given.items() if value is not None})
@@ -181,22 +229,10 @@ def load(file: str | Path | None = None, **given: Any) -> Settings:
         raise ConfigError(f"the configuration cannot be read ({path}): {error}") from error
 
 
-def generator_key(base_url: str) -> str | None:
-    """The key that was given for this service; else OpenAI's, which does not go over a network
-    in plain text."""
-    given = os.environ.get("SOURCEBOOK_GENERATOR_API_KEY")
-    if given:
-        return given
-    try:
-        url = urlsplit(base_url)
-    except ValueError:  # no address: whoever uses it says so
-        return None
-    safe = url.scheme == "https" or url.hostname in ("localhost", "127.0.0.1", "::1")
-    return os.environ.get("OPENAI_API_KEY") if safe else None
-
-
 def _sentence(error: ValidationError, path: Path) -> str:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     variable = "SOURCEBOOK_" + key.replace(".", "__").upper()
-    return f"the setting {key} ({path} or {variable}) is not valid: {first['msg'].lower()}"
+    message = first["msg"].removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
+    return f"the setting {key} ({path} or {variable}) is not valid: {message}"

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from sourcebook.bootstrap import _generators
-from sourcebook.config import generator_key, load
+from sourcebook.config import load
+from sourcebook.environment import generator_key
 from sourcebook.errors import ConfigError, ModelUnavailable
 from sourcebook.models.chat import ChatModel
 from sourcebook.models.http import Limits

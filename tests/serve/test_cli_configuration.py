@@ -15,7 +15,17 @@ from pydantic import BaseModel
 from sourcebook.config import DocumentRule, Settings, load
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
-EXAMPLES = {"generator.base_url", "generator.model"}
+EXAMPLES = {
+    "embedding.base_url",
+    "embedding.batch_texts",
+    "embedding.dimensions",
+    "embedding.document_prefix",
+    "embedding.max_tokens",
+    "embedding.price_per_million_tokens",
+    "embedding.query_prefix",
+    "generator.base_url",
+    "generator.model",
+}
 """Written as comments, with a value that somebody might give."""
 
 

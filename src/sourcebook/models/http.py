@@ -12,11 +12,11 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import httpx
 from pydantic import SecretStr
@@ -28,6 +28,8 @@ from sourcebook.models.breaker import Breaker
 
 _AGAIN = (408, 409, 425, 429)
 """Besides all of 5xx: the same request may succeed a little later."""
+_TOO_LONG = "exceeds the context length"
+"""What Ollama says of a text, in some versions as if it had failed itself (HTTP 500)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,9 @@ class Refused(ModelUnavailable):
         """The part of the request that the service names as wrong."""
 
 
+Subject = Literal["key", "model"]
+
+
 class Service:
     """One model service. Safe in many threads; connections are kept and shared."""
 
@@ -69,22 +74,28 @@ class Service:
         advice: str,
         key: str | SecretStr | None = None,
         header: tuple[str, str] = ("Authorization", "Bearer "),
+        query: Mapping[str, str] | None = None,
+        hints: Mapping[Subject, str] | None = None,
         limits: Limits = DEFAULT,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`what` and `advice` are for people: "the language model", "check [generator] …"."""
+        """`what` and `advice` are for people: "the language model", "check [generator] …"; `hints`
+        take the place of the advice where the key or the model is not right. `query` goes with
+        every request."""
         self._url = _checked_url(base_url, what)
         self.host = self._url.netloc.decode("ascii")
         self._key = _checked_key(key)
         self._header = header
         self._what = what
         self._advice = advice
+        self._hints = dict(hints or {})
+        self._query = httpx.QueryParams(dict(query or {}))
         self._limits = limits
         self._clock = clock
         self._sleep = sleep
         self._breaker = Breaker(limits.failures, limits.cool_down_s, clock)
-        self._last = "failed"
+        self._last: tuple[str, Subject | None] = ("failed", None)
         self._client: httpx.AsyncClient | None = None
 
     def __repr__(self) -> str:
@@ -94,8 +105,9 @@ class Service:
         """The parsed answer to `body` sent to `path` below the base URL."""
         data = json.dumps(body, allow_nan=False).encode("ascii")
         if left := self._breaker.closed_for():
-            reason = f"{self._last} and is left alone for another {left:.0f} s"
-            raise ModelUnavailable(self._sentence(reason))
+            reason, subject = self._last
+            reason = f"{reason} and is left alone for another {left:.0f} s"
+            raise ModelUnavailable(self._sentence(reason, subject))
         try:
             answer = self._persist(path, data)
         except Refused:
@@ -130,6 +142,7 @@ class Service:
         try:
             async with asyncio.timeout(max(seconds, 0)):
                 url = self._url.copy_with(path=f"{self._url.path.rstrip('/')}/{path}")
+                url = url.copy_merge_params(self._query) if self._query else url
                 client = self._client = self._client or self._connected()
                 async with client.stream("POST", url, content=data, headers=self._head()) as reply:
                     status, headers = reply.status_code, reply.headers
@@ -172,23 +185,25 @@ class Service:
             except ValueError:
                 self._fail("sent an answer that is not JSON")
         message, parameter = said(body, self._without_key)
-        if status in _AGAIN or status >= 500:
+        if (status in _AGAIN or status >= 500) and _TOO_LONG not in message:
             reason = "is overloaded" if status == 429 else "failed"
             raise _Again(f"{reason} (HTTP {status}{message})", retry_after(headers))
         if status in (401, 403):  # what such an answer says may repeat the key
-            self._fail(f"{'refused the key' if self._key else 'wants a key'} (HTTP {status})")
+            told = "refused the key" if self._key else "wants a key"
+            self._fail(f"{told} (HTTP {status})", "key")
         if status == 404:
-            self._fail(f"does not know the address or the model (HTTP 404{message})")
+            self._fail(f"does not know the address or the model (HTTP 404{message})", "model")
         if 300 <= status < 400:
             self._fail(f"answered with a redirection, which is not followed (HTTP {status})")
         raise Refused(self._sentence(f"refused the request (HTTP {status}{message})"), parameter)
 
-    def _fail(self, reason: str) -> NoReturn:
-        self._last = self._without_key(reason)
-        raise ModelUnavailable(self._sentence(reason)) from None
+    def _fail(self, reason: str, subject: Subject | None = None) -> NoReturn:
+        self._last = (self._without_key(reason), subject)
+        raise ModelUnavailable(self._sentence(reason, subject)) from None
 
-    def _sentence(self, reason: str) -> str:
-        return f"{self._what} at {self.host} {self._without_key(reason)}; {self._advice}"
+    def _sentence(self, reason: str, subject: Subject | None = None) -> str:
+        advice = self._hints.get(subject, self._advice) if subject else self._advice
+        return f"{self._what} at {self.host} {self._without_key(reason)}; {advice}"
 
     def _without_key(self, reason: str) -> str:
         return reason.replace(self._key.get_secret_value(), "…") if self._key else reason

@@ -154,7 +154,7 @@ class LocalEmbedder:
         """The model's own; opened at first use."""
         with self._loading:
             if self._tokenizer is None:
-                self._tokenizer = self._opened("tokenizer.json", _open_tokenizer)
+                self._tokenizer = self._opened("tokenizer.json", open_tokenizer)
             return self._tokenizer
 
     def _load_session(self) -> Any:
@@ -188,7 +188,7 @@ def _usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _open_tokenizer(path: Path) -> Any:
+def open_tokenizer(path: Path) -> Any:
     """The tokenizer without its own cutting and padding, and blind to special tokens in texts:
     a document that talks about `[SEP]` means the word."""
     from tokenizers import Tokenizer

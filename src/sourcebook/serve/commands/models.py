@@ -54,12 +54,10 @@ def list_models(ctx: typer.Context, as_json: Json = False) -> Reply:
 
 
 def _needed(ctx: typer.Context) -> list[str]:
-    """The configured embedding model, and the one that finds the boundaries of chunks."""
-    from sourcebook.bootstrap import BOUNDARY_MODEL
+    """What the configuration needs on this machine."""
+    from sourcebook.bootstrap import needed_models
 
-    settings = chosen(ctx).settings()
-    boundary = [BOUNDARY_MODEL] if settings.chunking.strategy == "semantic" else []
-    return list(dict.fromkeys([settings.embedding.model, *boundary]))
+    return needed_models(chosen(ctx).settings())
 
 
 def _describe(entry: Any, needed: list[str]) -> dict[str, Any]:
