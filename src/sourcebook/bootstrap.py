@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
+
+from pydantic import ValidationError
 
 from sourcebook.chunking.fixed import FixedChunker
 from sourcebook.chunking.semantic import SemanticChunker
@@ -18,6 +21,7 @@ from sourcebook.models.local import LocalEmbedder
 from sourcebook.models.static import StaticModel
 from sourcebook.ports import Embedder, Generator
 from sourcebook.querying.ask import DEADLINE_S
+from sourcebook.spaces import Makes
 from sourcebook.stores.sqlite import SqliteStore
 
 BOUNDARY_MODEL = "potion-base-8M"
@@ -40,7 +44,7 @@ class Sourcebook(Engine):
         folder = opened.path.resolve().parent
         root = folder.parent if folder.name == HOME else folder
         made = (settings, opened, embedder, _chunker(settings, embedder), root)
-        return cls(*made, generator, judge)
+        return cls(*made, generator, judge, _other_embedders(settings))
 
 
 def make_embedder(embedding: Embedding) -> Embedder:
@@ -53,6 +57,22 @@ def make_embedder(embedding: Embedding) -> Embedder:
 
     services = {"ollama": ollama, "openai": openai, "azure": azure, "cohere": cohere}
     return RemoteEmbedder(embedding, services[embedding.provider].wire(embedding))
+
+
+def _other_embedders(settings: Settings) -> Makes:
+    """The models of spaces that the configured one did not make, each made once."""
+
+    @cache
+    def make(provider: str, model: str, dimensions: int | None) -> Embedder:
+        try:
+            return make_embedder(settings.embedding.beside(provider, model, dimensions))
+        except ValidationError as error:
+            reason = error.errors()[0]["msg"]
+            raise InvalidInput(
+                f"{provider}/{model} is no model: {reason}", field="space"
+            ) from error
+
+    return make
 
 
 def needed_models(settings: Settings) -> list[str]:

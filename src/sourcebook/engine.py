@@ -3,43 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
-from sourcebook import history, indexing, monitor, sources
+from sourcebook import access, feedback, history, indexing, monitor, sources
+from sourcebook.across import AnswerAcross, AskedOnce, search_across
 from sourcebook.analysis import ANALYZER_VERSION
 from sourcebook.chunking.strategy import ChunkingStrategy
 from sourcebook.config import Monitoring, Settings
 from sourcebook.context.generated import Asking, Contexts
 from sourcebook.context.passages import CONTEXT_VERSION, PassageMaker
 from sourcebook.contexts import Context, Wanted, assemble_context
-from sourcebook.errors import InvalidInput, NotFound, SpaceMismatch
+from sourcebook.difference import Diff, diff, side
+from sourcebook.errors import InvalidInput, NotFound
+from sourcebook.feedback import Golden
 from sourcebook.hashing import digest
+from sourcebook.indexing import Indexer
 from sourcebook.ingest import Builder, Outcome, Progress, Request, ingest
 from sourcebook.model import (
+    ApiKey,
     Baseline,
+    Caller,
     Citation,
     Document,
+    Feedback,
     Filter,
     Json,
+    Judgment,
     Link,
     Metadata,
     Node,
     ReadContext,
     Resolved,
+    Retained,
     Revision,
+    Right,
+    Scope,
     Skipped,
     Space,
 )
-from sourcebook.ports import Embedder, Generator, Store
+from sourcebook.ports import Embedder, Failure, Generator, IndexHealth, Store
 from sourcebook.quality import QUALITY_VERSION, score
 from sourcebook.querying.gate import Gate
 from sourcebook.querying.search import Searches
 from sourcebook.retrieve import Answer, Caches, Options, search
 from sourcebook.similar import similar
 from sourcebook.sources.governing import Rules, governed
+from sourcebook.spaces import Makes, Reindexed, Spaces
 
 HEAD = ReadContext()
 _QUERIES_SUMMED_UP = 10_000
@@ -56,17 +68,23 @@ class Engine:
         root: Path,
         generator: Generator | None = None,
         judge: Generator | None = None,
+        make_embedder: Makes | None = None,
     ) -> None:
         """Files below `root` are named relative to it. `generator` writes contexts at ingest,
-        `judge` answers while a question waits."""
+        `judge` answers while a question waits. `make_embedder` gives the models of spaces that are
+        not the configured one's."""
         self.root = root.resolve()
         self.settings = settings
         self.scope = settings.scope
+        self.caller: Caller | None = None
+        """Who came with a key; None is the owner of the store."""
         self.store = store
         self.embedder = embedder
         self.generator = generator
         self.judge = judge
         self._make_chunker = chunker
+        self._make_embedder = make_embedder
+        self._builders: dict[tuple[str, str], Builder] = {}
         self._caches = Caches.make()
 
     def __enter__(self) -> Self:
@@ -79,17 +97,37 @@ class Engine:
         self.store.close()
 
     def in_repository(self, name: str) -> Engine:
-        """The same store and models, another repository."""
-        return self._with(repository=name)
+        """The same store and models, another repository: one that the caller may read."""
+        if self.caller is not None:
+            return self.as_caller(self.caller, name)
+        return self._with(replace(self.scope, repository=name))
+
+    def in_scope(self, scope: Scope) -> Engine:
+        """The same store and models, any repository of the store: for who runs it."""
+        access.require_all(self.caller)
+        return self._with(scope)
+
+    def as_caller(self, caller: Caller, repository: str, right: Right = "read") -> Engine:
+        """The same store, models and caches, seen by whoever came with a key; NotFound for a
+        repository that it may not read. What writes asks for the right by itself."""
+        scope = access.scope_for(self.store, caller, repository, right)
+        return self._with(scope, caller=caller)
 
     def unlogged(self) -> Engine:
         """The same, but what is asked of it is not what people ask: an evaluation."""
-        return self._with(monitoring=Monitoring(log=False))
+        return self._with(self.scope, caller=self.caller, monitoring=Monitoring(log=False))
 
-    def _with(self, **changes: Any) -> Engine:
-        settings = self.settings.model_copy(update=changes)
+    def _with(self, scope: Scope, *, caller: Caller | None = None, **changes: Any) -> Engine:
+        place = {
+            "tenant": scope.tenant,
+            "organization": scope.organization,
+            "repository": scope.repository,
+        }
+        settings = self.settings.model_copy(update=place | changes)
         made = (settings, self.store, self.embedder, lambda: self._chunker)
-        return Engine(*made, self.root, self.generator, self.judge)
+        engine = Engine(*made, self.root, self.generator, self.judge, self._make_embedder)
+        engine.scope, engine.caller, engine._caches = scope, caller, self._caches
+        return engine
 
     # --- taking in -----------------------------------------------------------------------------
 
@@ -128,25 +166,86 @@ class Engine:
         context_progress: Asking | None = None,
     ) -> Outcome:
         """Commit parsed documents; with `wait`, embed what has no vector yet."""
-        made = (self.store, self.scope, self._builder)
+        access.require(self.caller, "write")
+        made = (self.store, self.scope, self._builder())
         outcome = ingest(*made, request, progress, context_progress)
         if outcome.revision == 0:
             return outcome
         indexing.rate(self.store, self.scope, since=outcome.revision)
-        space = self.store.register_space(self.scope, self._wanted_space)
+        spaces = self._spaces
+        space = spaces.require()
         if wait:
-            indexing.fill(self.store, self.embedder, self.scope, space, embedding_progress)
-        outcome.pending_vectors = self.store.count_pending(self.scope, space)
+            model = spaces.embedder(space)
+            indexing.fill(self.store, model, self.scope, space, embedding_progress)
+        health = self.store.index_health(self.scope, space)
+        outcome.pending_vectors, outcome.failed_vectors = health.pending, health.failed
         return outcome
 
     def index(self, progress: indexing.Progress | None = None) -> int:
         """Score what has no quality yet and embed what has no vector; returns how many texts were
         embedded."""
+        access.require(self.caller, "write")
         indexing.rate(self.store, self.scope)
+        return sum(
+            indexing.fill(self.store, embedder, self.scope, space, progress)
+            for embedder, space in self._spaces.to_fill()
+        )
+
+    def reindex(
+        self,
+        space: str | None = None,
+        *,
+        drop_old: bool = False,
+        accept_failed: bool = False,
+        progress: indexing.Progress | None = None,
+    ) -> Reindexed:
+        """Build a space beside the active one, of the model `provider/model` or of the configured
+        one, and switch to it when it is complete."""
+        access.require(self.caller, "admin")
+        wanted = {"drop_old": drop_old, "accept_failed": accept_failed}
+        return self._spaces.reindex(space, **wanted, progress=progress)
+
+    def drop_space(self, space_id: str) -> int:
+        """Of one that is not active; how many vectors it held."""
+        access.require(self.caller, "admin")
+        return self._spaces.drop(space_id)
+
+    def indexers(self, worker: str, pace: indexing.Pace = indexing.Pace()) -> list[Indexer]:
+        """What a worker does here: one a space, the active one first."""
+        access.require(self.caller, "write")
+        return [
+            Indexer(self.store, embedder, self.scope, space, worker, pace)
+            for embedder, space in self._spaces.to_fill()
+        ]
+
+    def rate(self) -> int:
+        """Score what has no quality yet; how many nodes that were."""
+        access.require(self.caller, "write")
+        return indexing.rate(self.store, self.scope)
+
+    def index_health(self) -> IndexHealth:
+        """How far the vectors that searches use are behind the texts."""
         space = self.space
-        if space is None:
-            return 0
-        return indexing.fill(self.store, self.embedder, self.scope, space, progress)
+        return self.store.index_health(self.scope, space) if space else IndexHealth()
+
+    def lag(self) -> tuple[int, int]:
+        """Texts that wait for a vector and texts that were given up, in all spaces that are used or
+        being built."""
+        used = [space for space in self.store.spaces(self.scope) if space.state != "retired"]
+        health = [self.store.index_health(self.scope, space) for space in used]
+        return sum(each.pending for each in health), sum(each.failed for each in health)
+
+    def failures(self, limit: int = 20) -> Sequence[Failure]:
+        """Texts that could not be embedded: what was given up first, then the newest."""
+        space = self.space
+        return [] if space is None else self.store.failures(self.scope, space, limit)
+
+    def retry_failed(self) -> int:
+        """Forget what failed, so that it is tried again; how many texts there were."""
+        access.require(self.caller, "write")
+        return sum(
+            self.store.retry_failed(self.scope, space) for _, space in self._spaces.to_fill()
+        )
 
     def _read(
         self, found: Sequence[Path | Skipped], format: str | None, metadata: Metadata
@@ -195,12 +294,17 @@ class Engine:
             **options,
         }
         asked = Options(k=k, **given)
-        space = None if asked.mode == "sparse" else self._usable_space()
+        space = None if asked.mode == "sparse" else self.space
         caches = self._caches if asked.cache else None
         searches = Searches(
-            self.store, self.embedder, self.scope, space, caches.questions if caches else None
+            self.store,
+            self._spaces.embedder(space),
+            self.scope,
+            space,
+            caches.questions if caches else None,
         )
         answer = search(searches, query, asked, self.judge, caches.answers if caches else None)
+        self.store.require_kept(self.scope, answer.read_context.revision)
         kind = kind or ("agent" if asked.gate else "search")
         self.record(answer, kind=kind, mode=asked.mode, rerank=asked.rerank)
         return answer
@@ -225,6 +329,29 @@ class Engine:
         gate = Gate(**ours | {name: value for name, value in given.items() if value is not None})
         return self.search(query, k, gate=gate, **options)
 
+    def search_across(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        repositories: Sequence[str] | None = None,
+        caller: Caller | None = None,
+        gated: bool = False,
+        **options: Any,
+    ) -> AnswerAcross:
+        """Search in the named repositories, or in all that the caller may read; `gated` asks each
+        as `agent` does. `options` are those of search or agent."""
+        caller = caller or self.caller
+        scopes = access.readable(self.store, self.scope, caller, repositories)
+        embedder = cast(Embedder, AskedOnce(self.embedder))
+
+        def ask(scope: Scope) -> Answer:
+            engine = self._with(scope, caller=caller)
+            engine.embedder = embedder
+            return (engine.agent if gated else engine.search)(query, k, **options)
+
+        return search_across(scopes, ask, k)
+
     def similar(
         self,
         node_id: str,
@@ -234,9 +361,12 @@ class Engine:
         read_context: ReadContext = HEAD,
     ) -> Answer:
         """Passages written like a node's text, by late interaction."""
-        node, text = self.get(node_id, read_context=read_context)
-        searches = Searches(self.store, self.embedder, self.scope, self._usable_space())
-        return similar(searches, node, text, k, filters, self.resolve(read_context))
+        context = self.resolve(read_context)
+        node, text = self.get(node_id, read_context=context.pinned)
+        space = self.space
+        searches = Searches(self.store, self._spaces.embedder(space), self.scope, space)
+        with history.steady(self.store, self.scope, context.revision):
+            return similar(searches, node, text, k, filters, context)
 
     def record(
         self, answer: Answer, *, kind: str = "search", mode: str = "hybrid", rerank: str = "none"
@@ -270,7 +400,8 @@ class Engine:
         wanted.check()
         answer = self.search(query, wanted.candidates, kind="context", **options)
         made = (self.store, self.scope, self.embedder.count)
-        return assemble_context(*made, answer, wanted, options.get("filters", ()))
+        with history.steady(self.store, self.scope, answer.read_context.revision):
+            return assemble_context(*made, answer, wanted, options.get("filters", ()))
 
     # --- structured reads ----------------------------------------------------------------------
 
@@ -283,13 +414,18 @@ class Engine:
         """A node and its text."""
         if version is not None:
             rows = [n for n in self.store.versions(self.scope, version) if n.id == node_id]
-            node = rows[0] if rows else None
-        else:
-            node = self.store.node(self.scope, node_id, self.resolve(read_context).revision)
-        if node is None:
-            at = f"version {version}" if version else f"read context {read_context.selector}"
-            raise NotFound(f"there is no node {node_id!r} at {at}; `sourcebook list` shows the ids")
-        return node, self.store.text(self.scope, node)
+            if not rows:
+                raise history.missing(self.store, self.scope, node_id, version)
+            return rows[0], self.store.text(self.scope, rows[0])
+        revision = self.resolve(read_context).revision
+        with history.steady(self.store, self.scope, revision):
+            node = self.store.node(self.scope, node_id, revision)
+            if node is None:
+                at = f"read context {read_context.selector}"
+                raise NotFound(
+                    f"there is no node {node_id!r} at {at}; `sourcebook list` shows the ids"
+                )
+            return node, self.store.text(self.scope, node)
 
     def quality(self, node: Node, text: str, *, evidence: bool = False) -> Json:
         """What was stored of a node's quality, None if nothing; with evidence it is worked out."""
@@ -313,8 +449,9 @@ class Engine:
         )
 
     def links(self, node_id: str, read_context: ReadContext = HEAD) -> Sequence[Link]:
-        node, _ = self.get(node_id, read_context=read_context)
-        found = self.store.links(self.scope, node.id, self.resolve(read_context).revision)
+        context = self.resolve(read_context)
+        node, _ = self.get(node_id, read_context=context.pinned)
+        found = self.store.links(self.scope, node.id, context.revision)
         # Both ends of "supersedes" may say it.
         return list(
             {(x.source_id, x.target_id, x.type, str(x.metadata)): x for x in found}.values()
@@ -329,24 +466,93 @@ class Engine:
         return self.store.baselines(self.scope)
 
     def create_baseline(self, name: str, read_context: ReadContext = HEAD) -> Baseline:
+        access.require(self.caller, "write")
         return history.create_baseline(self.store, self.scope, name, read_context)
 
     def publish(self, name: str) -> Baseline:
+        access.require(self.caller, "write")
         return self.store.publish(self.scope, name)
+
+    def diff(
+        self,
+        old: str | ReadContext,
+        new: str | ReadContext,
+        *,
+        kind: str | None = None,
+        text: bool = True,
+        limit: int | None = None,
+    ) -> Diff:
+        """What changed from one to the other: names of baselines, numbers of revisions or read
+        contexts. `limit` is of each list."""
+        ends = [
+            self.resolve(end if isinstance(end, ReadContext) else side(self.store, self.scope, end))
+            for end in (old, new)
+        ]
+        return diff(self.store, self.scope, *ends, kind=kind, text=text, limit=limit)
+
+    def retain(
+        self,
+        *,
+        keep_days: int | None = None,
+        keep_revisions: int | None = None,
+        before: str | None = None,
+        dry_run: bool = False,
+    ) -> Retained:
+        """Drop older revisions, but never head nor one that a baseline names; `vacuum` then gives
+        their room back. Exactly one bound is given."""
+        access.require(self.caller, "admin")
+        keep = history.Keep(keep_days, keep_revisions, before)
+        return history.retain(self.store, self.scope, keep, dry_run=dry_run)
+
+    def vacuum(self) -> None:
+        """Give the room of what was dropped back to the file system."""
+        access.require(self.caller, "admin")
+        self.store.vacuum()
 
     def verify(self, citation: Citation) -> history.Replay:
         return history.replay(self.store, self.scope, citation)
+
+    def give_feedback(self, judgment: Judgment) -> Feedback:
+        """Keep what somebody says of a result. Whoever may read may do so: it changes no answer."""
+        key_id = self.caller.key_id if self.caller else judgment.key_id
+        return feedback.judge(self.store, self.scope, replace(judgment, key_id=key_id))
+
+    def judgments(self, limit: int | None = None) -> Sequence[Feedback]:
+        """Newest first. It tells what others asked, so a key needs all rights."""
+        access.require(self.caller, "admin")
+        return self.store.feedback(self.scope, limit)
+
+    def golden(self, *, with_clicks: bool = False, read_context: str | None = None) -> Golden:
+        """Judgments as the rows of a file that `eval` accepts."""
+        access.require(self.caller, "admin")
+        wanted: dict[str, Any] = {"with_clicks": with_clicks, "read_context": read_context}
+        return feedback.golden(self.store, self.scope, **wanted)
+
+    # --- keys ----------------------------------------------------------------------------------
+
+    def create_key(self, grant: access.Grant) -> tuple[ApiKey, str]:
+        """What was kept of a key of this tenant and organization, and the key itself."""
+        access.require_all(self.caller)
+        return access.create_key(self.store, self.scope, grant)
+
+    def keys(self) -> Sequence[ApiKey]:
+        """Of this tenant, oldest first; a caller sees those of its organization."""
+        access.require_all(self.caller)
+        return access.keys_seen(self.store, self.scope, self.caller)
+
+    def revoke_key(self, key_id: str) -> ApiKey:
+        access.require_all(self.caller)
+        return access.revoke_key(self.store, self.scope, self.caller, key_id)
 
     def status(self) -> dict[str, Json]:
         head = self.resolve().revision
         published = [b.id for b in self.baselines() if b.published]
         spaces = self.store.spaces(self.scope)
-        pending = self.store.count_pending(self.scope, self.space) if self.space else 0
         return {
             "revision": head,
             "published": published[0] if published else None,
             "counts": dict(self.store.counts(self.scope, head)),
-            "index": {"pending": pending, "oldest_pending_s": None, "failed": 0},
+            "index": self._index(),
             "spaces": [
                 {
                     "id": s.id,
@@ -361,6 +567,11 @@ class Engine:
             "queries": self._queries(),
         }
 
+    def _index(self) -> dict[str, Json]:
+        """How far the vectors are behind, and the texts that could not be embedded."""
+        failures = [asdict(each) for each in self.failures()]
+        return asdict(self.index_health()) | {"failures": failures}
+
     def _queries(self) -> dict[str, Json]:
         rows = self.store.query_log(self.scope, since=None, limit=_QUERIES_SUMMED_UP)
         state = {
@@ -373,38 +584,30 @@ class Engine:
 
     @property
     def space(self) -> Space | None:
-        """The space that searches use: the newest one of the configured model."""
-        active = [s for s in self.store.spaces(self.scope) if s.state == "active"]
-        model = (self.embedder.provider, self.embedder.model)
-        ours = [s for s in active if (s.provider, s.model) == model]
-        return (ours or active)[-1] if active else None
-
-    def _usable_space(self) -> Space | None:
-        """The active space, if its vectors come from the model that is configured."""
-        space, embedder = self.space, self.embedder
-        if space and (space.provider, space.model) != (embedder.provider, embedder.model):
-            raise SpaceMismatch(
-                f"the vectors of this repository come from {space.provider}/{space.model}, but "
-                f"{embedder.provider}/{embedder.model} is configured; set embedding.model = "
-                f'"{space.model}", or use another --repository'
-            )
-        return space
+        """The one that searches use."""
+        return self._spaces.active()
 
     @property
-    def _wanted_space(self) -> Space:
-        chunker = f"{self._chunker.name}-{self._chunker.version}"
-        name = f"{self.embedder.provider}/{self.embedder.model}/{chunker}"
-        made = (self.embedder.provider, self.embedder.model, self.embedder.dimensions, chunker)
-        return Space(name, *made)
+    def _spaces(self) -> Spaces:
+        def chunker() -> str:
+            return f"{self._chunker.name}-{self._chunker.version}"
+
+        return Spaces(self.store, self.scope, self.embedder, self._make_embedder, chunker)
 
     @cached_property
     def _chunker(self) -> ChunkingStrategy:
         return self._make_chunker()
 
-    @cached_property
     def _builder(self) -> Builder:
-        self._usable_space()
-        passages = PassageMaker(self.embedder.count, self.embedder.max_tokens)
+        """For the model of the active space: passages must fit it."""
+        embedder = self._spaces.embedder(self.space)
+        model = (embedder.provider, embedder.model)
+        if model not in self._builders:
+            self._builders[model] = self._make_builder(embedder)
+        return self._builders[model]
+
+    def _make_builder(self, embedder: Embedder) -> Builder:
+        passages = PassageMaker(embedder.count, embedder.max_tokens)
         wanted = self.settings.chunking.options()
         most = min(wanted.max_tokens, passages.room)
         options = replace(
@@ -419,15 +622,13 @@ class Engine:
             [getattr(options, name) for name in options.__slots__],
             CONTEXT_VERSION,
             ANALYZER_VERSION,
-            self.embedder.model,
+            embedder.model,
         )
-        contexts = self._contexts
+        contexts = self._contexts(embedder)
         recipe = digest(*made_by, *([contexts.name] if contexts else []))[:16]
         return Builder(self._chunker, passages, options, recipe, contexts)
 
-    @property
-    def _contexts(self) -> Contexts | None:
-        embedder = self.embedder
+    def _contexts(self, embedder: Embedder) -> Contexts | None:
         if not (self.generator and self.settings.generator.contexts):
             return None
         return Contexts(self.store, self.scope, self.generator, embedder.count, embedder.max_tokens)

@@ -37,10 +37,32 @@ class NotFound(SourcebookError):
     exit_status = 1
 
 
+class RevisionDropped(NotFound):
+    """Retention has dropped that revision."""
+
+    code = "revision_dropped"
+
+    def __init__(self, message: str | None = None, *, revision: int = 0) -> None:
+        super().__init__(message, field="read_context")
+        self.revision = revision
+
+
 class Conflict(SourcebookError):
     """That name is taken; choose another one."""
 
     code = "conflict"
+
+
+class Unauthorized(SourcebookError):
+    """The key is not valid; ask whoever runs this Sourcebook for one that is."""
+
+    code = "unauthorized"
+
+
+class Forbidden(SourcebookError):
+    """The key does not allow that; ask for one with more rights."""
+
+    code = "forbidden"
 
 
 class UnreadableSource(SourcebookError):

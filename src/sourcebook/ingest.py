@@ -142,6 +142,8 @@ class Outcome:
     warnings: list[Skipped] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     pending_vectors: int = 0
+    failed_vectors: int = 0
+    """Of the repository: texts that were given up."""
 
     def to_dict(self) -> dict[str, Json]:
         data = asdict(self)

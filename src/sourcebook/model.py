@@ -11,6 +11,9 @@ Metadata = Mapping[str, Json]
 BlockKind = Literal["heading", "prose", "code", "table", "list_item", "turn"]
 BoundaryType = Literal["semantic", "structural", "size-limit"]
 NodeKind = Literal["document", "section", "chunk", "conversation", "message", "element"]
+Right = Literal["read", "write", "admin"]
+RIGHTS: tuple[Right, ...] = ("read", "write", "admin")
+Opinion = Literal["helpful", "not_helpful", "clicked"]
 DOCUMENT, SECTION, CHUNK = 0, 1, 2
 """Resolutions of a passage, coarse to fine."""
 
@@ -132,6 +135,48 @@ class Scope:
     tenant: str = "default"
     organization: str = "default"
     repository: str = "default"
+    roles: frozenset[str] | None = None
+    """Of a reader that sees only what has no `visibility` label, or one of these. None is the owner
+    of the store, who sees everything and alone may write."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """What is kept of an API key: never the key itself."""
+
+    id: str
+    hash: str = field(repr=False)
+    name: str
+    tenant: str
+    organization: str
+    repositories: tuple[str, ...] | None
+    """None: all of the organization."""
+    roles: frozenset[str] | None
+    """None: whatever a document's `visibility` says."""
+    rights: Right
+    created_at: str
+    expires_at: str | None = None
+    revoked_at: str | None = None
+    last_used_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks over a network, as the key says."""
+
+    tenant: str
+    organization: str
+    repositories: frozenset[str] | None
+    roles: frozenset[str] | None
+    rights: Right
+    key_id: str
+
+    def may_read(self, repository: str) -> bool:
+        return self.repositories is None or repository in self.repositories
+
+    def may(self, right: Right) -> bool:
+        """Who may write may read, who administers may both."""
+        return RIGHTS.index(right) <= RIGHTS.index(self.rights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +254,8 @@ class Tree:
 class ReadContext:
     """Which point of history a read asks for: a selector that becomes one revision."""
 
-    selector: Literal["head", "published", "baseline", "as_of"] = "head"
+    selector: Literal["head", "published", "baseline", "as_of", "default", "revision"] = "head"
+    """`default` is published where a baseline is, else head; the answer says which."""
     value: str | None = None
 
 
@@ -222,6 +268,11 @@ class Resolved:
     baseline_id: str | None = None
     as_of: str | None = None
 
+    @property
+    def pinned(self) -> ReadContext:
+        """The same revision, whatever is committed or published from now on."""
+        return ReadContext("revision", str(self.revision))
+
 
 @dataclass(frozen=True, slots=True)
 class Revision:
@@ -229,6 +280,8 @@ class Revision:
     at: str
     message: str
     counts: Mapping[str, int]
+    dropped: bool = False
+    """By retention: it can no longer be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +292,47 @@ class Baseline:
     revision: int
     created_at: str
     published: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One row of a version: which revisions show it there."""
+
+    node: Node
+    born: int
+    died: int | None
+    """The first revision that no longer shows it; None while head does."""
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedVersion:
+    """Where a version stood that retention has dropped, and between which revisions."""
+
+    start: int
+    end: int
+    born: int
+    died: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What one revision shows and another one does not, and the other way round. A node that
+    changed or moved is on both sides; relationships are compared by what they say."""
+
+    gone_nodes: tuple[Node, ...]
+    new_nodes: tuple[Node, ...]
+    gone_relations: tuple[Link, ...]
+    new_relations: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Retained:
+    """What retention dropped: revisions by number, and rows by what they are."""
+
+    revisions: tuple[int, ...]
+    rows: Mapping[str, int]
+    kept: int
+    """Revisions that can still be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,3 +511,35 @@ class Degraded:
 
     part: str
     reason: str
+
+
+# --- what people say of answers ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """What somebody says of one result of a question."""
+
+    query: str
+    citation: Citation
+    opinion: Opinion
+    read_context: ReadContext = ReadContext()
+    """The one that the question was asked at."""
+    note: str = ""
+    request_id: str | None = None
+    """The same id again changes nothing."""
+    key_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """A judgment as it was kept."""
+
+    at: str
+    query: str
+    node_id: str
+    citation: Citation
+    read_context: Resolved
+    opinion: Opinion
+    note: str = ""
+    key_id: str | None = None

@@ -15,7 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sourcebook.model import (
+    ApiKey,
     Baseline,
+    Difference,
+    DroppedVersion,
+    Feedback,
     Filter,
     Json,
     Link,
@@ -25,14 +29,18 @@ from sourcebook.model import (
     PreparedQuery,
     ReadContext,
     Resolved,
+    Retained,
     Revision,
     Scope,
+    Shown,
     Space,
     Tree,
 )
 
 Vectors = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
+UNIT = 1e-3
+"""How far from 1 the length of a vector may be."""
 
 
 class EmbeddedQuery(NamedTuple):
@@ -164,6 +172,78 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
+class Backoff:
+    """When a text that failed is tried again, and how often."""
+
+    first_s: float = 1.0
+    factor: float = 4.0
+    longest_s: float = 600.0
+    attempts: int = 5
+    """After so many it is given up."""
+
+    def wait_s(self, attempts: int, draw: float) -> float:
+        """After the last of `attempts`. `draw`, from 0 to 1, keeps texts that failed together from
+        coming back together."""
+        exponent = min(attempts - 1, 64)
+        return min(self.first_s * self.factor**exponent, self.longest_s) * (0.5 + draw / 2)
+
+
+class Spent(NamedTuple):
+    """What it took to embed a batch."""
+
+    worker: str
+    seconds: float
+    tokens: int
+    cost: float | None
+    """In US dollars; None where the price is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A text that could not be embedded."""
+
+    text_hash: str
+    text: str
+    attempts: int
+    error: str
+    at: str
+    next_try: str
+    dead: bool
+    """Given up: nobody tries it until `retry_failed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What a model has done for a repository in all."""
+
+    provider: str
+    model: str
+    texts: int
+    tokens: int
+    seconds: float
+    cost: float | None
+    """Of what has a known price; None if nothing has."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexHealth:
+    """How far the vectors of a space are behind the texts."""
+
+    pending: int = 0
+    """Texts that wait for a vector; what was given up is not among them."""
+    oldest_pending_s: float | None = None
+    """How long ago the first commit was that still waits for one."""
+    claimed: int = 0
+    retrying: int = 0
+    failed: int = 0
+    """Given up."""
+    vectors_per_s: float = 0.0
+    """Over the last minutes."""
+    spending: tuple[Spending, ...] = ()
+    """Of all spaces of the repository."""
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What dense and full-text search say of some passages, on scales that do not depend on what
     else was found; one entry a passage."""
@@ -254,16 +334,51 @@ class Store(Protocol):
         ...
 
     # history
-    def resolve(self, scope: Scope, context: ReadContext) -> Resolved: ...
+    def resolve(self, scope: Scope, context: ReadContext) -> Resolved:
+        """RevisionDropped where that is a revision that retention has dropped; so is every read at
+        one, and a read that it happens to."""
+        ...
+
+    def require_kept(self, scope: Scope, revision: int) -> None:
+        """RevisionDropped if retention has dropped it: what was read of it before is whole if this
+        passes."""
+        ...
+
     def log(self, scope: Scope, limit: int | None = None) -> list[Revision]: ...
     def create_baseline(self, scope: Scope, name: str, revision: int) -> Baseline: ...
     def publish(self, scope: Scope, name: str) -> Baseline: ...
     def baselines(self, scope: Scope) -> list[Baseline]: ...
 
+    def difference(
+        self, scope: Scope, old: int, new: int, *, kind: str | None = None
+    ) -> Difference:
+        """What revision `old` shows and `new` does not, and the other way round; either may be the
+        earlier one. Costs what changed between them. `kind` is of nodes."""
+        ...
+
+    def retain(self, scope: Scope, bound: int, *, dry_run: bool = False) -> Retained:
+        """Drop the revisions before `bound`, but never head nor one that a baseline names, and all
+        that only they showed; what every other revision answers stays the same, to the byte. A dry
+        run only tells what would go."""
+        ...
+
+    def dropped_version(self, scope: Scope, version_id: str) -> list[DroppedVersion]:
+        """Where a version stood that retention has dropped, newest first; empty if nothing of it
+        was dropped."""
+        ...
+
+    def vacuum(self) -> None:
+        """Give the room of what was dropped back. May take as long as writing the store anew."""
+        ...
+
     # structured reads
     def node(self, scope: Scope, node_id: str, revision: int) -> Node | None: ...
     def versions(self, scope: Scope, version_id: str) -> list[Node]:
         """Every row of a version, newest first (a version's offsets may move while it stays)."""
+        ...
+
+    def shown(self, scope: Scope, version_id: str) -> list[Shown]:
+        """The same rows with the revisions that show them."""
         ...
 
     def nodes(
@@ -331,6 +446,15 @@ class Store(Protocol):
         """The space of that id; made if new. SpaceMismatch if it is there with other contents."""
         ...
 
+    def switch_space(self, scope: Scope, space: Space, missing: int = 0) -> bool:
+        """Make it the one active space, if no more texts than `missing` have no vector in it;
+        the one before is retired. Readers see one or the other, never none."""
+        ...
+
+    def drop_space(self, scope: Scope, space_id: str) -> int:
+        """With all its vectors; how many there were. Conflict for the active one."""
+        ...
+
     def pending(self, scope: Scope, space: Space, limit: int | None = None) -> list[Pending]:
         """Texts without a vector, once each: what head shows first, then the short ones."""
         ...
@@ -343,14 +467,64 @@ class Store(Protocol):
         hashes: Sequence[str],
         vectors: Vectors,
         tokens: Sequence[bytes] | None = None,
+        spent: Spent | None = None,
     ) -> None:
-        """`tokens` are the texts' coded token vectors, where the model gives them."""
+        """`tokens` are the texts' coded token vectors, where the model gives them. The first vector
+        of a text stays. The texts' claims and failures end with it."""
         ...
 
     def token_vectors(
         self, scope: Scope, space: Space, passages: Sequence[int]
     ) -> list[bytes | None]:
         """Of each passage, in order; None where there are none."""
+        ...
+
+    # who embeds what
+    def claim(
+        self, scope: Scope, space: Space, worker: str, limit: int, lease_s: float
+    ) -> list[Pending]:
+        """Texts without a vector that nobody else holds and that may be tried now, from now on the
+        worker's until its lease runs out. In the order of `pending`, but what has come or has been
+        given back since the store last looked may come later, or be claimed by the next call.
+        Empty only where there is nothing."""
+        ...
+
+    def next_claim_s(self, scope: Scope, space: Space) -> float | None:
+        """Seconds until the next text can be claimed that somebody holds or that failed; None if
+        there is no such text."""
+        ...
+
+    def renew(self, scope: Scope, space: Space, worker: str, lease_s: float) -> int:
+        """Extends the worker's claims; how many it still has."""
+        ...
+
+    def release(
+        self, scope: Scope, space: Space, worker: str, hashes: Sequence[str] | None = None
+    ) -> None:
+        """Gives these claims back, or all of the worker's."""
+        ...
+
+    def fail(
+        self,
+        scope: Scope,
+        space: Space,
+        worker: str,
+        errors: Mapping[str, str],
+        backoff: Backoff = Backoff(),
+    ) -> None:
+        """One attempt more at each of these texts has failed, and why. Ends the worker's claims."""
+        ...
+
+    def failures(self, scope: Scope, space: Space, limit: int) -> list[Failure]:
+        """What was given up first, then the newest."""
+        ...
+
+    def retry_failed(self, scope: Scope, space: Space) -> int:
+        """Forgets all failures, so that their texts are claimed again; how many there were."""
+        ...
+
+    def index_health(self, scope: Scope, space: Space) -> IndexHealth:
+        """A reader with roles is told of the texts that it may see, and nothing of the work."""
         ...
 
     # what a language model answered
@@ -383,6 +557,44 @@ class Store(Protocol):
 
     def query_log(self, scope: Scope, since: str | None, limit: int) -> list[Asked]:
         """Newest first; `since` is a time as in Asked."""
+        ...
+
+    # repositories and keys
+    def repositories(self, tenant: str | None = None) -> list[Scope]:
+        """Those that something was written to, of a tenant or of all, in the order of their names.
+        Names that differ in a single code point are different."""
+        ...
+
+    def add_key(self, key: ApiKey) -> None: ...
+    def key(self, key_id: str) -> ApiKey | None:
+        """Of any tenant: whose it is, is what is asked. Seen by others as soon as it is there."""
+        ...
+
+    def keys(self, tenant: str) -> list[ApiKey]:
+        """Oldest first, those that hold no more included."""
+        ...
+
+    def revoke_key(self, tenant: str, key_id: str) -> ApiKey:
+        """From now on; the first time stays. NotFound for a key of another tenant."""
+        ...
+
+    def touch_key(self, key_id: str) -> None:
+        """It was used. Returns at once and never fails; written a little later, once a minute at
+        most, or dropped."""
+        ...
+
+    # what people say of results
+    def add_feedback(
+        self, scope: Scope, given: Feedback, request_id: str | None = None
+    ) -> Feedback:
+        """What was kept. A request id is one of its key: the first judgment stays."""
+        ...
+
+    def feedback_of_request(
+        self, scope: Scope, key_id: str | None, request_id: str
+    ) -> Feedback | None: ...
+    def feedback(self, scope: Scope, limit: int | None = None) -> list[Feedback]:
+        """Newest first, of versions that the reader may see."""
         ...
 
     def close(self) -> None: ...

@@ -212,12 +212,15 @@ class Question:
         stored, changes, asked_type = self._adjust(pool)
         worth = judged.worth * np.array([product(c) for c in changes])
         order = sorted(range(len(pool)), key=lambda i: (-pool[i].exact, -worth[i], i))
-        told = {
-            f.passage: Told(
-                judged.rerank[i], float(judged.relevance[i]), float(worth[i]), changes[i]
-            )
-            for i, f in enumerate(pool)
-        }
+        place = {f.passage: i for i, f in enumerate(pool)}
+
+        def told(passage: int) -> Told | None:
+            i = place.get(passage)
+            if i is None:
+                return None
+            rerank, relevance = judged.rerank[i], float(judged.relevance[i])
+            return Told(rerank, relevance, float(worth[i]), changes[i])
+
         found = [pool[i] for i in order] + (rest if self.options.min_relevance == 0 else [])
         ranked = group(found, self.options.per_document)
         hits, rejected = self._gated(asked, ranked, told, stored)
@@ -262,7 +265,7 @@ class Question:
         self,
         asked: Sequence[Recalled],
         ranked: Sequence[Fused],
-        told: Mapping[int, Told],
+        told: Callable[[int], Told | None],
         stored: dict[int, StoredPassage],
     ) -> tuple[list[Hit], list[Rejected]]:
         """Hits in their order until enough have passed, read a few at a time."""
@@ -272,7 +275,7 @@ class Question:
         step = options.k if options.gate is None else max(options.k, 25)
         for start in range(0, len(ranked), step):
             candidates = _explained(asked, ranked[start : start + step])
-            hits = [_with(hit, told.get(row)) for row, hit in self._hits(candidates, stored)]
+            hits = [_with(hit, told(row)) for row, hit in self._hits(candidates, stored)]
             rules = (options.min_relevance, options.gate, self._expand, options.k - len(kept))
             passed, low = gate(hits, *rules)
             kept += passed

@@ -18,12 +18,16 @@ from hypothesis import strategies as st
 from sourcebook.errors import Conflict, InvalidInput, NotFound, SpaceMismatch, StoreError
 from sourcebook.hashing import digest
 from sourcebook.model import (
+    ApiKey,
+    Citation,
+    Feedback,
     Filter,
     Link,
     Node,
     Passage,
     PreparedQuery,
     ReadContext,
+    Resolved,
     Scope,
     Space,
     Tree,
@@ -104,6 +108,15 @@ def bodies(store: Store, revision: int) -> set[str]:
 def units(count: int, seed: int = 0) -> np.ndarray:
     vectors = np.random.default_rng(seed).normal(size=(count, SPACE.dimensions))
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+KEY = ApiKey(
+    "1", "hash", "joe", "acme", "research", None, None, "read", "2026-01-01T00:00:00.000000+00:00"
+)
+
+
+def _of(element: str) -> Filter:
+    return Filter("element_id", (element,))
 
 
 class StoreConformance:
@@ -669,6 +682,117 @@ class StoreConformance:
         assert store.quality(SCOPE, "2", versions) == {}
         assert store.quality(OTHER, "1", versions) == {}
         assert store.unscored(SCOPE, "2", 100) == todo
+
+    # --- repositories and keys -----------------------------------------------------------------
+
+    def test_repositories_are_those_with_a_revision(self, store: Store) -> None:
+        assert store.repositories() == store.repositories("acme") == []
+        with store.commit(SCOPE):
+            pass
+        store.keep_generated(Scope("acme", "research", "answers"), {"k": "an answer, no revision"})
+        assert store.repositories() == []
+        names = ("b", "B", "cafe\u0301", "caf\u00e9", "a'; DROP TABLE repository; --")
+        scopes = [Scope("acme", "research", name) for name in names]
+        scopes += [Scope("acme", "sales", "b"), Scope("zeta", "research", "b")]
+        for scope in scopes:
+            put(store, tree("a", ["Red fox."]), scope=scope)
+
+        def place(scope: Scope) -> tuple[str, str, str]:
+            return scope.tenant, scope.organization, scope.repository
+
+        assert store.repositories() == sorted(scopes, key=place)
+        assert store.repositories("zeta") == [scopes[-1]]
+        assert store.repositories("acme") == sorted(scopes[:-1], key=place)
+        assert store.repositories("ACME") == store.repositories("") == []
+
+    def test_a_key_is_read_back(self, store: Store) -> None:
+        whole = replace(KEY, repositories=("b", "a"), roles=frozenset({"hr", "law"}))
+        none = replace(KEY, id="2", repositories=(), roles=frozenset(), rights="admin")
+        other = replace(KEY, id="3", tenant="zeta", expires_at="2027-01-01T00:00:00.000000+00:00")
+        for key in (whole, none, other):
+            store.add_key(key)
+        assert [store.key(name) for name in "123"] == [whole, none, other]
+        assert store.key("4") is None
+        assert store.keys("acme") == [whole, none]
+        assert store.keys("zeta") == [other]
+        assert store.keys("nobody") == []
+
+    def test_an_id_is_given_once(self, store: Store) -> None:
+        store.add_key(KEY)
+        with pytest.raises(Conflict):
+            store.add_key(replace(KEY, tenant="zeta", hash="another"))
+        assert store.key("1") == KEY
+
+    def test_a_key_is_revoked_once_and_by_its_tenant_alone(self, store: Store) -> None:
+        store.add_key(KEY)
+        for tenant, name in (("zeta", "1"), ("acme", "2"), ("", "1")):
+            with pytest.raises(NotFound):
+                store.revoke_key(tenant, name)
+        assert store.key("1") == KEY
+        revoked = store.revoke_key("acme", "1")
+        assert revoked.revoked_at is not None
+        assert revoked == replace(KEY, revoked_at=revoked.revoked_at)
+        assert store.revoke_key("acme", "1") == store.key("1") == revoked
+
+    def test_a_use_is_noted_once_a_minute(self, store: Store) -> None:
+        store.add_key(KEY)
+        for _ in range(3):
+            store.touch_key("1")
+        store.touch_key("nobody")
+        (used,) = store.keys("acme")
+        assert used.last_used_at is not None
+        store.touch_key("1")
+        assert store.keys("acme") == [used]
+
+    # --- what people say of results ------------------------------------------------------------
+
+    def test_judgments_are_kept_in_their_order(self, store: Store) -> None:
+        made = tree("a", ["Red fox."])
+        put(store, made)
+        put(store, tree("a", ["Red fox."]), scope=OTHER)
+        assert store.feedback(SCOPE) == []
+        node = made.nodes[1]
+        cited = Citation(SCOPE.repository, "a", node.version_id, 0, 8, "hash")
+        moments = [f"2026-01-0{day}T00:00:00.000000+00:00" for day in (3, 1, 2)]
+        context = Resolved("baseline", 1, baseline_id="spring")
+        given = [
+            Feedback(at, "red 'fox'\n", node.id, cited, context, "clicked", "n\u00f6te", "key")
+            for at in moments
+        ]
+        assert [store.add_feedback(SCOPE, each) for each in given] == given
+        assert store.feedback(SCOPE) == given[::-1]
+        assert store.feedback(SCOPE, 2) == given[:0:-1]
+        assert store.feedback(OTHER) == store.feedback(Scope("nobody")) == []
+
+    def test_a_request_is_judged_once_for_each_key(self, store: Store) -> None:
+        made = tree("a", ["Red fox."])
+        put(store, made)
+        cited = Citation(SCOPE.repository, "a", made.nodes[1].version_id, 0, 8, "hash")
+        first = Feedback("2026", "q", made.nodes[1].id, cited, Resolved("head", 1), "helpful")
+        second = replace(first, opinion="not_helpful")
+        other = replace(second, key_id="k")
+        assert store.feedback_of_request(SCOPE, None, "r") is None
+        assert store.add_feedback(SCOPE, first, "r") == first
+        assert store.add_feedback(SCOPE, second, "r") == first
+        assert store.add_feedback(SCOPE, other, "r") == other
+        assert store.feedback_of_request(SCOPE, None, "r") == first
+        assert store.feedback_of_request(SCOPE, "k", "r") == other
+        assert store.feedback_of_request(OTHER, None, "r") is None
+        assert store.feedback(SCOPE) == [other, first]
+
+    def test_judgments_on_what_a_reader_may_not_see_are_not_seen(self, store: Store) -> None:
+        for element, label in (("open", None), ("pay", "hr")):
+            put(store, tree(element, ["Red fox."], metadata={"visibility": label} if label else {}))
+            (node,) = store.nodes(SCOPE, head(store), kind="chunk", filters=(_of(element),))
+            cited = Citation(SCOPE.repository, element, node.version_id, 0, 8, "hash")
+            context = Resolved("head", head(store))
+            store.add_feedback(SCOPE, Feedback("2026", element, node.id, cited, context, "helpful"))
+
+        def seen(*roles: str) -> list[str]:
+            return [each.query for each in store.feedback(replace(SCOPE, roles=frozenset(roles)))]
+
+        assert [each.query for each in store.feedback(SCOPE)] == seen("hr") == ["pay", "open"]
+        assert seen() == seen("law") == ["open"]
 
     # --- search is there -----------------------------------------------------------------------
 

@@ -31,6 +31,8 @@ from tests.stores.conformance import (
     tree,
     units,
 )
+from tests.stores.past import PastConformance
+from tests.stores.walls import WallConformance
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def rows(store: SqliteStore, statement: str) -> list[tuple[object, ...]]:
     return store.reader().execute(statement).fetchall()
 
 
-class TestSqlite(StoreConformance):
+class TestSqlite(StoreConformance, WallConformance, PastConformance):
     pass
 
 

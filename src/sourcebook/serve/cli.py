@@ -21,12 +21,16 @@ from sourcebook.errors import SourcebookError
 from sourcebook.serve.commands import (
     context,
     evaluate,
+    feedback,
     history,
     ingest,
+    keys,
     models,
     nodes,
+    retain,
     search,
     status,
+    worker,
 )
 from sourcebook.serve.options import Chosen
 from sourcebook.serve.render import error_console, one_line
@@ -83,8 +87,12 @@ app.command("links")(nodes.links)
 app.command("log")(history.log)
 app.add_typer(history.baseline, name="baseline")
 app.command("verify")(history.verify)
+app.command("retain")(retain.retain)
 app.command("status")(status.status)
+app.command("worker")(worker.worker)
 app.command("eval")(evaluate.evaluate)
+app.add_typer(feedback.feedback, name="feedback")
+app.add_typer(keys.keys, name="keys")
 app.add_typer(models.model, name="model")
 
 

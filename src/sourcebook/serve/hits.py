@@ -43,10 +43,13 @@ class View:
     """Candidates that are judged, where there are as many."""
     deeper: bool = False
     """Whether more may have been, to find enough documents."""
+    across: bool = False
+    """Whether hits come from several repositories: each is told with its own."""
 
 
 def show(answer: Answer, view: View, out: Console) -> None:
-    read_context_line(out, answer.read_context)
+    if not view.across:
+        read_context_line(out, answer.read_context)
     for part in answer.degraded:
         note(out, "degraded", f"{part.part}: {part.reason}")
     if answer.status == "low_confidence":
@@ -93,6 +96,8 @@ def _standing(out: Console, hit: Hit, view: View) -> list[Text]:
     """Its number, its badges and its place: on one line where they fit, else the place below."""
     number = _likeness(hit) if view.alike else _relevance(out, hit)
     place = places(hit.node.source, hit.node.start, hit.node.end, hit.node.page)
+    if view.across:
+        place = f"{one_line(hit.citation.repository_id)} {place}"
     told, where = [number, *badges(hit)], Text(place, style="dim")
     line = _joined([*told, where])
     return [line] if line.cell_len + len(INDENT) <= out.width else [_joined(told), where]

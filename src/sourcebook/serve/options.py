@@ -23,7 +23,7 @@ Read = Annotated[
     typer.Option(
         "--read-context",
         metavar="READ",
-        help="head, published, baseline:ID or as-of:TIMESTAMP.",
+        help="head, published, default, baseline:ID, as-of:TIMESTAMP or revision:NUMBER.",
     ),
 ]
 Filters = Annotated[

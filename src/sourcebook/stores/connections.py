@@ -120,6 +120,13 @@ class Connections:
                 db.execute("ROLLBACK")
             raise
 
+    def vacuum(self) -> None:
+        """Write the file anew without its empty pages. Readers go on with what they see."""
+        with self.transaction() as db:
+            db.execute("ROLLBACK")
+            db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         """Waits for an open commit; reads that still run in other threads fail."""
         if not self._lock.acquire(timeout=max(self._timeout, 0)):

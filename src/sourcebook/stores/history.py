@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from datetime import datetime
 
-from sourcebook.errors import Conflict, InvalidInput, NotFound
+from sourcebook.errors import Conflict, InvalidInput, NotFound, RevisionDropped
 from sourcebook.model import Baseline, ReadContext, Resolved, Revision
 from sourcebook.stores import moments
 from sourcebook.stores.queries import QUERIES
@@ -22,6 +22,8 @@ def resolve(db: sqlite3.Connection, repository: int, context: ReadContext) -> Re
     if context.selector == "published":
         name = _published(db, repository)
         return Resolved("published", find(db, repository, name).revision, baseline_id=name)
+    if context.selector == "default":
+        return _default(db, repository)
     if not context.value:
         raise InvalidInput(f"{context.selector} needs a value", field="read_context")
     if context.selector == "baseline":
@@ -29,10 +31,48 @@ def resolve(db: sqlite3.Connection, repository: int, context: ReadContext) -> Re
         return Resolved("baseline", baseline.revision, baseline_id=baseline.id)
     if context.selector == "as_of":
         return _as_of(db, repository, context.value)
+    if context.selector == "revision":
+        return _numbered(db, repository, context.value)
     raise InvalidInput(
-        f"unknown read context {context.selector!r}; it is head, published, baseline or as_of",
+        f"unknown read context {context.selector!r}; it is head, published, baseline, as_of, "
+        "revision or default",
         field="read_context",
     )
+
+
+def _default(db: sqlite3.Connection, repository: int) -> Resolved:
+    """Published where a baseline is, else head. Both are read at once, and a baseline never moves,
+    so a publication at the same moment is seen whole or not at all."""
+    row = db.execute(QUERIES["head"], {"repository": repository}).fetchone()
+    number, name = row or (0, None)
+    if name is None:
+        return Resolved("head", int(number))
+    return Resolved("published", find(db, repository, name).revision, baseline_id=name)
+
+
+def _numbered(db: sqlite3.Connection, repository: int, value: str) -> Resolved:
+    last = head(db, repository)
+    known = value.isascii() and value.isdigit() and len(value) <= len(str(last))
+    if not known or int(value) > last:
+        raise NotFound(f"there is no revision {value[:20]}; the last one is {last}")
+    require_kept(db, repository, int(value))
+    return Resolved("revision", int(value))
+
+
+def require_kept(db: sqlite3.Connection, repository: int, revision: int) -> None:
+    """RevisionDropped if retention has dropped it. A revision is never taken back once dropped, so
+    what was read before this call was read whole."""
+    values = {"repository": repository, "revision": revision}
+    row = db.execute(QUERIES["dropped"], values).fetchone()
+    if row is not None:
+        last, until = db.execute(QUERIES["last_dropped"], values).fetchone()
+        near, at = db.execute(QUERIES["nearest_kept"], values).fetchone()
+        raise RevisionDropped(
+            f"revision {revision} ({row[0]}) was dropped by retention, which dropped revisions up "
+            f"to {last} ({until}) except those that baselines name; the nearest one that is kept "
+            f"is revision {near} ({at})",
+            revision=revision,
+        )
 
 
 def head(db: sqlite3.Connection, repository: int) -> int:
@@ -44,7 +84,9 @@ def _as_of(db: sqlite3.Connection, repository: int, value: str) -> Resolved:
     """The last revision at or before that time."""
     at = moments.parse(value)
     row = db.execute(QUERIES["revision_as_of"], {"repository": repository, "at": at}).fetchone()
-    return Resolved("as_of", int(row[0]) if row else 0, as_of=at)
+    revision = int(row[0]) if row else 0
+    require_kept(db, repository, revision)
+    return Resolved("as_of", revision, as_of=at)
 
 
 def _published(db: sqlite3.Connection, repository: int) -> str:
@@ -84,6 +126,7 @@ def create_baseline(
     last = head(db, repository)
     if not 1 <= revision <= last:
         raise NotFound(f"there is no revision {revision}; the last one is {last}")
+    require_kept(db, repository, revision)
     for known in baselines(db, repository):
         if known.id == name and known.revision != revision:
             raise Conflict(f"the baseline {name!r} names revision {known.revision} already")

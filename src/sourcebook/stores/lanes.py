@@ -1,8 +1,9 @@
-"""A lane: the passages of one resolution that one revision shows, laid out for search.
+"""A lane: the passages of one resolution that one revision shows to a reader, laid out for search.
 
-A lane is a pure function of the visible rows, in order of node id (which therefore breaks ties),
-so equal revisions give equal answers. It is derived and in memory: built from the store, or from
-a lane of a near revision by what differs between the two, in either direction of time.
+A lane is a pure function of the rows that the reader sees, in order of node id (which therefore
+breaks ties), so equal revisions give equal answers, and what a reader may not see moves nothing:
+no rank, no score, no count. It is derived and in memory: built from the store, or from a lane of a
+near revision by what differs between the two, in either direction of time.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from sourcebook.ports import Vectors
 from sourcebook.stores.bm25 import Postings, concatenate
 from sourcebook.stores.cosine import Cosine
+from sourcebook.stores.labels import View
 from sourcebook.stores.queries import QUERIES
 
 Rows = npt.NDArray[np.int64]
@@ -126,16 +128,16 @@ class Filled:
     seen: int
 
 
-def load(db: sqlite3.Connection, repository: int, resolution: int, revision: int) -> Lane:
-    values = {"repository": repository, "resolution": resolution, "revision": revision}
+def load(db: sqlite3.Connection, view: View, resolution: int, revision: int) -> Lane:
+    values = {**view._asdict(), "resolution": resolution, "revision": revision}
     return Lane(Columns.of(db.execute(QUERIES["lane"], values).fetchall()))
 
 
 def derive(
-    db: sqlite3.Connection, near: Lane, repository: int, resolution: int, old: int, new: int
+    db: sqlite3.Connection, near: Lane, view: View, resolution: int, old: int, new: int
 ) -> Lane:
     """The lane of revision `new` from that of revision `old`."""
-    values = {"repository": repository, "resolution": resolution}
+    values = {**view._asdict(), "resolution": resolution}
     forward = values | {"revision": new, "other": old}
     backward = values | {"revision": old, "other": new}
     added = Columns.of(db.execute(QUERIES["lane_difference"], forward).fetchall())

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from importlib import resources
 
 from sourcebook.errors import StoreError, StoreReadOnly, StoreTooNew
+from sourcebook.stores.labels import labels_of_json
 from sourcebook.stores.postings import widened
 
 _FILE = re.compile(r"(\d{4})_\w+\.sql")
@@ -46,6 +47,7 @@ def migrate(
             "open it once with write access"
         )
     db.create_function("widened", 1, widened, deterministic=True)
+    db.create_function("labels_of", 1, labels_of_json, deterministic=True)
     for number in sorted(to):
         _step(db, number, to[number])
 

@@ -14,6 +14,7 @@ from sourcebook.analysis import ANALYZER_VERSION, Analyzed, analyze
 from sourcebook.errors import InvalidInput
 from sourcebook.hashing import digest
 from sourcebook.model import Passage, Tree
+from sourcebook.stores.labels import labels_of
 from sourcebook.stores.postings import encode_counts, encode_tokens
 from sourcebook.stores.rows import Row, to_json
 from sourcebook.stores.vocabulary import TermNumbers
@@ -29,6 +30,7 @@ class PassageRow:
     passage: Passage
     ancestors: tuple[str, ...]
     digest: str
+    labels: str | None = None
 
     @cached_property
     def fields(self) -> tuple[Analyzed, ...]:
@@ -64,16 +66,25 @@ class PassageRow:
             len(text.encode()),
             encode_counts(*counted),
             encode_tokens(*tokens[:3]),
+            self.labels,
         )
 
 
 def passage_rows(tree: Tree) -> list[PassageRow]:
     """The digest covers all that makes a passage what it is, and the analysis that indexed it."""
-    lines = _ancestors(tree)
-    return [PassageRow(p, lines[p.node_id], _name(p, lines[p.node_id])) for p in tree.passages]
+    lines, labels = _ancestors(tree), labels_of_tree(tree)
+    return [
+        PassageRow(p, lines[p.node_id], _name(p, lines[p.node_id], labels), labels)
+        for p in tree.passages
+    ]
 
 
-def _name(p: Passage, ancestors: tuple[str, ...]) -> str:
+def labels_of_tree(tree: Tree) -> str | None:
+    """Those of the document hold for all its parts: they show each other's words."""
+    return next((labels_of(n.metadata) for n in tree.nodes if n.parent_id is None), None)
+
+
+def _name(p: Passage, ancestors: tuple[str, ...], labels: str | None) -> str:
     return digest(
         ANALYZER_VERSION,
         p.node_id,
@@ -86,6 +97,7 @@ def _name(p: Passage, ancestors: tuple[str, ...]) -> str:
         p.around,
         sorted(set(p.facets)),
         ancestors,
+        *([] if labels is None else [labels]),
     )
 
 

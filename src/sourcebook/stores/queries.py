@@ -2,7 +2,8 @@
 
 SQL stays in one commented file where it can be read and compared; a fragment that several
 statements share, such as the visibility predicate, is written there once and used as
-`{visible p}`, where `p` is the alias of the table it speaks of, or `{visible p at :other}`.
+`{visible p}`, where `p` is the alias of the table it speaks of, or `{visible p at :other}`. A
+fragment may use others.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from importlib import resources
 
 _PART = re.compile(r"^-- (name|fragment): (\w+)\n", re.MULTILINE)
-_USE = re.compile(r"\{(\w+) (\w+)(?: at (:\w+))?\}")
+_USE = re.compile(r"\{(\w+) ([\w.$]+)(?: at (:\w+))?\}")
 
 
 def load(file: str) -> Mapping[str, str]:
@@ -41,7 +42,8 @@ def _filled(body: str, fragments: Mapping[str, str]) -> str:
 
     def fill(use: re.Match[str]) -> str:
         name, alias, revision = use.groups(":revision")
-        return fragments[name].replace("$", alias).replace(":revision", revision)
+        text = _filled(fragments[name].replace("$", alias), fragments)
+        return text.replace(":revision", revision)
 
     return _USE.sub(fill, body)
 

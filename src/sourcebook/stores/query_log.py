@@ -105,7 +105,7 @@ class QueryLog:
     def _write(self, rows: Sequence[_Entry]) -> None:
         with self._connections.translating():
             if self._db is None:
-                self._db = _connect(self._connections)
+                self._db = connect(self._connections)
             write(self._db, rows, self._kept)
 
 
@@ -126,7 +126,7 @@ def write(db: sqlite3.Connection, rows: Sequence[_Entry], kept: int) -> None:
         raise
 
 
-def _connect(connections: Connections) -> sqlite3.Connection:
+def connect(connections: Connections) -> sqlite3.Connection:
     """Without a sync of its own: a power cut may take the last rows, and nothing else."""
     db = sqlite3.connect(
         f"{connections.path.as_uri()}?mode=rw",

@@ -65,8 +65,8 @@ def to_passage(row: Row) -> Passage:
 
 
 def to_revision(row: Row) -> Revision:
-    number, at, message, counts = row
-    return Revision(number, at, message, json.loads(counts))
+    number, at, message, counts, dropped = row
+    return Revision(number, at, message, json.loads(counts), bool(dropped))
 
 
 def to_baseline(row: Row) -> Baseline:

@@ -10,6 +10,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from sourcebook.model import Filter, Match, PreparedQuery
 from sourcebook.ports import Coverage, Evidence, Vectors, Within
 from sourcebook.stores.bm25 import best
+from sourcebook.stores.labels import View
 from sourcebook.stores.lanes import Lane, derive, fill, load
 from sourcebook.stores.queries import QUERIES
 
@@ -24,37 +26,43 @@ Rows = npt.NDArray[np.int64]
 _KEEP = 12
 """Lanes in memory: three resolutions at four revisions."""
 _FILTERS = 256
+_SCORES = 8
+
+
+class Scored(NamedTuple):
+    """What full-text search says of every row of a lane, and the most that it could say."""
+
+    scores: npt.NDArray[np.float32]
+    most: float
 
 
 class Searcher:
     def __init__(self, reader: Callable[[], sqlite3.Connection]) -> None:
         self._reader = reader
-        self._lanes: OrderedDict[tuple[int, int, int], Lane] = OrderedDict()
-        self._filters: OrderedDict[tuple[int, int, int, Filter], Rows] = OrderedDict()
+        self._lanes: OrderedDict[tuple[View, int, int], Lane] = OrderedDict()
+        self._filters: OrderedDict[tuple[View, int, int, Filter], Rows] = OrderedDict()
+        self._scores: OrderedDict[tuple[View, int, int, tuple[str, ...]], Scored] = OrderedDict()
         self._lock = threading.RLock()
 
-    def dense(
-        self, repository: int, space: int, vector: Vectors, k: int, within: Within
-    ) -> list[Match]:
-        lane = self._lane(repository, within)
+    def dense(self, view: View, space: int, vector: Vectors, k: int, within: Within) -> list[Match]:
+        lane = self._lane(view, within)
         with self._lock:
             filled = fill(self._reader(), lane, space)
-        rows = self._narrow(repository, lane, within)
+        rows = self._narrow(view, lane, within)
         if rows is not None:
             rows = filled.position[rows]
             rows = rows[rows >= 0]
         found, scores = filled.cosine.nearest(vector, k, rows)
         return _matches(lane, filled.lane_rows[found], scores)
 
-    def sparse(self, repository: int, query: PreparedQuery, k: int, within: Within) -> list[Match]:
-        lane = self._lane(repository, within)
-        ids = self._term_ids(repository, {*query.terms, *(t for p in query.phrases for t in p)})
-        scores = lane.postings.scores([ids[t] for t in query.terms if t in ids])
-        rows = self._narrow(repository, lane, within)
+    def sparse(self, view: View, query: PreparedQuery, k: int, within: Within) -> list[Match]:
+        lane = self._lane(view, within)
+        scores = self._scored(view, lane, within, query.terms).scores
+        rows = self._narrow(view, lane, within)
         if not query.phrases:
             found = best(scores, k, rows)
             return _matches(lane, found, scores[found].astype(np.float64))
-        exact = self._exact(lane, query, ids)
+        exact = self._exact(view, lane, query)
         first = np.flatnonzero(exact) if rows is None else rows[exact[rows] > 0]
         first = first[np.lexsort((first, -scores[first], -exact[first]))][:k]
         rest = best(np.where(exact > 0, np.float32(0), scores), k - len(first), rows)
@@ -63,7 +71,7 @@ class Searcher:
 
     def evidence(
         self,
-        repository: int,
+        view: View,
         space: int | None,
         vector: Vectors | None,
         query: PreparedQuery,
@@ -71,10 +79,8 @@ class Searcher:
         within: Within,
     ) -> Evidence:
         """What both searches say of these passages, found by them or not."""
-        lane = self._lane(repository, within)
-        ids = self._term_ids(repository, query.terms)
-        scores = lane.postings.scores([ids[t] for t in query.terms if t in ids])
-        most = lane.postings.ideal([ids.get(t) for t in query.terms])
+        lane = self._lane(view, within)
+        scores, most = self._scored(view, lane, within, query.terms)
         rows = lane.rows_of(np.array(passages, np.int64))
         lexical = scores[rows].astype(np.float64) / most if most > 0 else np.zeros(len(rows))
         if space is None or vector is None:
@@ -90,15 +96,15 @@ class Searcher:
             vectors[known] = filled.cosine.vectors[position[known]]
         return Evidence(cosine, lexical, vectors)
 
-    def coverage(self, repository: int, space: int, within: Within) -> Coverage:
-        lane = self._lane(repository, within)
+    def coverage(self, view: View, space: int, within: Within) -> Coverage:
+        lane = self._lane(view, within)
         with self._lock:
             return Coverage(len(lane), len(fill(self._reader(), lane, space).lane_rows))
 
     # --- lanes ---------------------------------------------------------------------------------
 
-    def _lane(self, repository: int, within: Within) -> Lane:
-        key = (repository, within.resolution, within.revision)
+    def _lane(self, view: View, within: Within) -> Lane:
+        key = (view, within.resolution, within.revision)
         with self._lock:
             if key not in self._lanes:
                 self._lanes[key] = self._make(*key)
@@ -107,30 +113,46 @@ class Searcher:
             self._lanes.move_to_end(key)
             return self._lanes[key]
 
-    def _make(self, repository: int, resolution: int, revision: int) -> Lane:
-        near = [key for key in self._lanes if key[:2] == (repository, resolution)]
-        if not near:
-            return load(self._reader(), repository, resolution, revision)
-        key = min(near, key=lambda other: (abs(other[2] - revision), other[2]))
-        return derive(self._reader(), self._lanes[key], repository, resolution, key[2], revision)
+    def _make(self, view: View, resolution: int, revision: int) -> Lane:
+        """From the nearest lane in memory, unless retention, maybe of another process, has dropped
+        its revision: rows that it shows are no longer there to be compared."""
+        near = [key for key in self._lanes if key[:2] == (view, resolution)]
+        for key in sorted(near, key=lambda other: (abs(other[2] - revision), other[2])):
+            lane = derive(self._reader(), self._lanes[key], view, resolution, key[2], revision)
+            if not self._dropped(view.repository, key[2]):
+                return lane
+            del self._lanes[key]
+        return load(self._reader(), view, resolution, revision)
+
+    def _dropped(self, repository: int, revision: int) -> bool:
+        values = {"repository": repository, "revision": revision}
+        return self._reader().execute(QUERIES["dropped"], values).fetchone() is not None
+
+    def forget(self, repository: int, revisions: Sequence[int]) -> None:
+        """Let go of what is held of revisions that were dropped."""
+        dropped = set(revisions)
+        with self._lock:
+            for key in [k for k in self._lanes if k[0].repository == repository]:
+                if key[2] in dropped:
+                    del self._lanes[key]
 
     # --- what may be found ---------------------------------------------------------------------
 
-    def _narrow(self, repository: int, lane: Lane, within: Within) -> Rows | None:
+    def _narrow(self, view: View, lane: Lane, within: Within) -> Rows | None:
         """The lane rows that filters and parents leave, ascending; None is all of them."""
         rows: Rows | None = None
         for wanted in within.filters:
-            rows = _both(rows, self._filtered(repository, lane, within, wanted))
+            rows = _both(rows, self._filtered(view, lane, within, wanted))
         if within.parents is not None:
             inside = [lane.inside[p] for p in within.parents if p in lane.inside]
             rows = _both(rows, np.unique(np.concatenate(inside or [np.empty(0, np.int64)])))
         return rows
 
-    def _filtered(self, repository: int, lane: Lane, within: Within, wanted: Filter) -> Rows:
-        key = (repository, within.resolution, within.revision, wanted)
+    def _filtered(self, view: View, lane: Lane, within: Within, wanted: Filter) -> Rows:
+        key = (view, within.resolution, within.revision, wanted)
         with self._lock:
             if key not in self._filters:
-                self._filters[key] = lane.locate(self._facet(repository, wanted))
+                self._filters[key] = lane.locate(self._facet(view.repository, wanted))
                 if len(self._filters) > _FILTERS:
                     self._filters.popitem(last=False)
             return self._filters[key]
@@ -144,6 +166,21 @@ class Searcher:
 
     # --- terms ---------------------------------------------------------------------------------
 
+    def _scored(self, view: View, lane: Lane, within: Within, terms: tuple[str, ...]) -> Scored:
+        """Kept for a moment: search and evidence ask the same of one question."""
+        key = (view, within.resolution, within.revision, terms)
+        with self._lock:
+            held = self._scores.get(key)
+        if held is None:
+            ids = self._term_ids(view.repository, terms)
+            scores = lane.postings.scores([ids[t] for t in terms if t in ids])
+            held = Scored(scores, lane.postings.ideal([ids.get(t) for t in terms]))
+            with self._lock:
+                self._scores[key] = held
+                if len(self._scores) > _SCORES:
+                    self._scores.popitem(last=False)
+        return held
+
     def _term_ids(self, repository: int, terms: Iterable[str]) -> dict[str, int]:
         db, ids = self._reader(), {}
         for term in terms:
@@ -152,10 +189,9 @@ class Searcher:
                 ids[term] = int(row[0])
         return ids
 
-    def _exact(
-        self, lane: Lane, query: PreparedQuery, ids: dict[str, int]
-    ) -> npt.NDArray[np.int64]:
+    def _exact(self, view: View, lane: Lane, query: PreparedQuery) -> npt.NDArray[np.int64]:
         """How many of the query's phrases and identifiers each passage holds."""
+        ids = self._term_ids(view.repository, {t for phrase in query.phrases for t in phrase})
         exact = np.zeros(len(lane), np.int64)
         for phrase in query.phrases:
             if all(term in ids for term in phrase):

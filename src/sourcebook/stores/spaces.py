@@ -8,14 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sourcebook.errors import InvalidInput, NotFound, SpaceMismatch
+from sourcebook.errors import Conflict, InvalidInput, NotFound, SpaceMismatch
 from sourcebook.model import Passage, Space
-from sourcebook.ports import Pending, Vectors
+from sourcebook.ports import UNIT, Pending, Vectors
+from sourcebook.stores.labels import View
 from sourcebook.stores.queries import QUERIES
 from sourcebook.stores.rows import space_values, to_space
-
-_UNIT = 1e-3
-"""How far from 1 the length of a vector may be."""
 
 
 def spaces(db: sqlite3.Connection, repository: int) -> dict[int, Space]:
@@ -45,6 +43,36 @@ def register(db: sqlite3.Connection, repository: int, space: Space) -> Space:
     if find_space(db, repository, space) is None:
         db.execute(QUERIES["add_space"], {"repository": repository, **space_values(space)})
     return spaces(db, repository)[require_space(db, repository, space)]
+
+
+def switch(db: sqlite3.Connection, repository: int, space: Space, missing: int) -> bool:
+    """Make it the active one, if no more texts than these have no vector in it."""
+    row = require_space(db, repository, space)
+    values = {"repository": repository, "space": row}
+    if db.execute(QUERIES["count_pending"], values).fetchone()[0] > missing:
+        return False
+    db.execute(QUERIES["retire_spaces"], values)
+    db.execute(QUERIES["activate_space"], values)
+    return True
+
+
+def drop(db: sqlite3.Connection, repository: int, space_id: str) -> int:
+    """With all its vectors; how many there were."""
+    found = {space.id: (row, space) for row, space in spaces(db, repository).items()}
+    if space_id not in found:
+        names = ", ".join(sorted(found)) or "none"
+        raise NotFound(f"there is no space {space_id!r}; known spaces: {names}")
+    row, space = found[space_id]
+    if space.state == "active":
+        raise Conflict(
+            f"the space {space_id!r} is the one that searches use; `sourcebook reindex --space` "
+            "switches to another one"
+        )
+    (held,) = db.execute(QUERIES["space_vectors"], {"space": row}).fetchone()
+    for name in ("vector", "token_vectors", "claim", "failure", "usage"):
+        db.execute(f"DELETE FROM {name} WHERE space = ?", (row,))
+    db.execute(QUERIES["drop_space"], {"space": row})
+    return int(held)
 
 
 def _require_same(known: Space, asked: Space) -> None:
@@ -90,9 +118,9 @@ def put(
 
 
 def tokens(
-    db: sqlite3.Connection, repository: int, space: int, passages: Sequence[int]
+    db: sqlite3.Connection, view: View, space: int, passages: Sequence[int]
 ) -> list[bytes | None]:
-    values = {"repository": repository, "space": space, "rows": json.dumps(list(passages))}
+    values = {**view._asdict(), "space": space, "rows": json.dumps(list(passages))}
     found = dict(db.execute(QUERIES["token_vectors"], values).fetchall())
     return [found.get(row) for row in passages]
 
@@ -105,7 +133,7 @@ def check(space: Space, hashes: Sequence[str], vectors: Vectors) -> None:
             f"vectors for {space.id!r} have the shape {vectors.shape}, expected {expected}"
         )
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
-    wrong = np.flatnonzero(~(np.abs(lengths - 1) <= _UNIT))
+    wrong = np.flatnonzero(~(np.abs(lengths - 1) <= UNIT))
     if len(wrong):
         raise InvalidInput(
             f"vector {wrong[0]} for {space.id!r} is not of unit length: {lengths[wrong[0]]:g}"

@@ -6,6 +6,41 @@
 -- The one definition of what a revision shows.
 $.born <= :revision AND ($.died IS NULL OR $.died > :revision)
 
+-- fragment: readable
+-- The one definition of what a reader may see: what has no labels, or a list of them that is among
+-- the reader's. `:readable` is null for who sees everything.
+(:readable IS NULL OR $.labels IS NULL OR $.labels IN (SELECT value FROM json_each(:readable)))
+
+-- fragment: readable_node
+-- Whether the node of an id, given as an expression, is there for the reader.
+EXISTS (SELECT 1 FROM node shown WHERE shown.repository = :repository AND shown.id = $
+  AND {visible shown} AND {readable shown})
+
+-- fragment: readable_link
+-- A link shows both its ends and the document that states it. To a reader with roles an end that is
+-- hidden and one that is not there are the same.
+(:readable IS NULL OR ({readable_node $.source_id} AND {readable_node $.target_id}
+  AND {readable_node $.element_id}))
+
+-- fragment: unembedded
+-- A text that has no vector in a space, by an index that holds no vectors: their table is as large
+-- as they are, and a look through it is a hundred times as slow.
+NOT EXISTS (
+  SELECT 1 FROM vector v INDEXED BY vector_key
+  WHERE v.space = :space AND v.text_hash = $.text_hash)
+
+-- fragment: free
+-- A text that nobody holds and that may be tried now.
+NOT EXISTS (
+  SELECT 1 FROM claim c WHERE c.space = :space AND c.text_hash = $.text_hash AND c.until > :now)
+AND NOT EXISTS (
+  SELECT 1 FROM failure f WHERE f.space = :space AND f.text_hash = $.text_hash
+    AND (f.dead OR f.next_try > :now))
+
+-- fragment: not_given_up
+NOT EXISTS (
+  SELECT 1 FROM failure f WHERE f.space = :space AND f.text_hash = $.text_hash AND f.dead)
+
 -- fragment: in_lane
 -- The passages of a resolution; a document that is one passage is its own chunk and document.
 $.resolution IN (:resolution, CASE :resolution WHEN 0 THEN 2 END)
@@ -31,6 +66,12 @@ CASE $.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST($.value 
 -- The number of a scope's repository.
 SELECT id FROM repository
 WHERE tenant = :tenant AND organization = :organization AND name = :name
+
+-- name: repositories
+-- Of a tenant, or of all, that have a revision.
+SELECT tenant, organization, name FROM repository
+WHERE head > 0 AND (:tenant IS NULL OR tenant = :tenant)
+ORDER BY tenant, organization, name
 
 -- name: add_repository
 -- Made by the first write to a scope.
@@ -60,7 +101,7 @@ WHERE repository = :repository AND at <= :at ORDER BY number DESC LIMIT 1
 
 -- name: log
 -- Newest first; a limit of -1 is no limit.
-SELECT number, at, message, counts FROM revision
+SELECT number, at, message, counts, dropped IS NOT NULL FROM revision
 WHERE repository = :repository ORDER BY number DESC LIMIT :limit
 
 -- name: request
@@ -89,24 +130,167 @@ VALUES (:repository, :id, :revision, :at)
 UPDATE repository SET published = :id WHERE id = :repository
 
 
+-- === what differs between two revisions ==========================================================
+
+-- name: nodes_between
+-- Nodes that revision :revision shows and the earlier :low does not. Found by their birth.
+SELECT {node_columns n} FROM node n
+WHERE n.repository = :repository AND n.born > :low AND n.born <= :revision
+  AND {visible n} AND {readable n} AND (:kind IS NULL OR n.kind = :kind)
+ORDER BY n.id
+
+-- name: nodes_ended_between
+-- Nodes that revision :revision shows and the later :high does not. Found by their end.
+SELECT {node_columns n} FROM node n
+WHERE n.repository = :repository AND n.died > :revision AND n.died <= :high
+  AND {visible n} AND {readable n} AND (:kind IS NULL OR n.kind = :kind)
+ORDER BY n.id
+
+-- name: relations_between
+-- Relationships that revision :revision states and the earlier :low does not, whichever document
+-- states them.
+SELECT DISTINCT l.source_id, l.target_id, l.type, l.metadata FROM link l
+WHERE l.repository = :repository AND l.born > :low AND l.born <= :revision
+  AND {visible l} AND {is_relation l} AND {readable_link l}
+  AND NOT EXISTS (
+    SELECT 1 FROM link o
+    WHERE o.repository = :repository AND o.source_id = l.source_id AND o.target_id = l.target_id
+      AND o.type = l.type AND o.metadata = l.metadata
+      AND {visible o at :low} AND {readable_link o at :low})
+ORDER BY 3, 1, 2, 4
+
+-- name: relations_ended_between
+-- Relationships that revision :revision states and the later :high does not.
+SELECT DISTINCT l.source_id, l.target_id, l.type, l.metadata FROM link l
+WHERE l.repository = :repository AND l.died > :revision AND l.died <= :high
+  AND {visible l} AND {is_relation l} AND {readable_link l}
+  AND NOT EXISTS (
+    SELECT 1 FROM link o
+    WHERE o.repository = :repository AND o.source_id = l.source_id AND o.target_id = l.target_id
+      AND o.type = l.type AND o.metadata = l.metadata
+      AND {visible o at :high} AND {readable_link o at :high})
+ORDER BY 3, 1, 2, 4
+
+
+-- === retention ===================================================================================
+
+-- fragment: forgotten
+-- A row that has ended and that no kept revision shows. (The index has kept revisions alone: the other
+-- way a row that lived long would be compared with each of those that were dropped.)
+$.repository = :repository AND $.died IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM revision AS kept INDEXED BY revision_kept
+  WHERE kept.repository = :repository AND kept.dropped IS NULL
+    AND kept.number >= $.born AND kept.number < $.died)
+
+-- name: dropped
+-- When retention dropped a revision; no row while it is kept.
+SELECT at FROM revision
+WHERE repository = :repository AND number = :revision AND dropped IS NOT NULL
+
+-- name: last_dropped
+SELECT number, at FROM revision
+WHERE repository = :repository AND dropped IS NOT NULL ORDER BY number DESC LIMIT 1
+
+-- name: nearest_kept
+-- The later one of two that are as near.
+SELECT number, at FROM revision WHERE repository = :repository AND dropped IS NULL
+ORDER BY abs(number - :revision), number DESC LIMIT 1
+
+-- name: kept_count
+SELECT count(*) FROM revision WHERE repository = :repository AND dropped IS NULL
+
+-- name: drop_revisions
+-- All before one, but never head, and never one that a baseline names.
+UPDATE revision SET dropped = :at
+WHERE repository = :repository AND dropped IS NULL AND number < :bound
+  AND number <> (SELECT head FROM repository WHERE id = :repository)
+  AND number NOT IN (SELECT revision FROM baseline WHERE repository = :repository)
+RETURNING number
+
+-- name: remember_versions
+-- Which versions go, and between which revisions they were seen.
+INSERT INTO dropped_version (repository, version_id, start, "end", born, died, labels)
+SELECT n.repository, n.version_id, n.start, n."end", min(n.born), max(n.died), max(n.labels)
+FROM node n WHERE {forgotten n} GROUP BY n.version_id, n.start, n."end"
+ON CONFLICT DO UPDATE SET born = min(born, excluded.born), died = max(died, excluded.died),
+  labels = coalesce(labels, excluded.labels)
+
+-- name: remember_last_passage
+UPDATE repository SET last_passage = (SELECT coalesce(max(row), 0) FROM passage)
+WHERE id = :repository AND last_passage < (SELECT coalesce(max(row), 0) FROM passage)
+
+-- name: drop_nodes
+DELETE FROM node AS n WHERE {forgotten n}
+
+-- name: drop_links
+DELETE FROM link AS l WHERE {forgotten l}
+
+-- name: drop_passages
+DELETE FROM passage AS p WHERE {forgotten p}
+
+-- name: drop_facets
+DELETE FROM facet WHERE repository = :repository
+  AND NOT EXISTS (SELECT 1 FROM passage p WHERE p.row = facet.passage)
+
+-- name: drop_texts
+DELETE FROM content WHERE repository = :repository
+  AND hash NOT IN (SELECT n.content FROM node n WHERE n.repository = :repository)
+
+-- name: drop_quality
+DELETE FROM quality WHERE repository = :repository AND NOT EXISTS (
+  SELECT 1 FROM node n WHERE n.repository = :repository AND n.version_id = quality.version_id)
+
+-- name: drop_vectors
+-- The space's own count of vectors stays: it tells readers that more have come, so it only grows.
+DELETE FROM vector WHERE space IN (SELECT row FROM space WHERE repository = :repository)
+  AND NOT EXISTS (SELECT 1 FROM passage p
+    WHERE p.repository = :repository AND p.text_hash = vector.text_hash)
+
+-- name: drop_token_vectors
+DELETE FROM token_vectors WHERE space IN (SELECT row FROM space WHERE repository = :repository)
+  AND NOT EXISTS (SELECT 1 FROM passage p
+    WHERE p.repository = :repository AND p.text_hash = token_vectors.text_hash)
+
+-- name: drop_claims
+DELETE FROM claim WHERE space IN (SELECT row FROM space WHERE repository = :repository)
+  AND NOT EXISTS (SELECT 1 FROM passage p
+    WHERE p.repository = :repository AND p.text_hash = claim.text_hash)
+
+-- name: drop_failures
+DELETE FROM failure WHERE space IN (SELECT row FROM space WHERE repository = :repository)
+  AND NOT EXISTS (SELECT 1 FROM passage p
+    WHERE p.repository = :repository AND p.text_hash = failure.text_hash)
+
+-- name: dropped_version
+SELECT d.start, d."end", d.born, d.died FROM dropped_version d
+WHERE d.repository = :repository AND d.version_id = :version AND {readable d}
+ORDER BY d.born DESC, d.start
+
+-- name: shown
+-- Every row of a version with the revisions that show it, newest first.
+SELECT n.born, n.died, {node_columns n} FROM node n
+WHERE n.repository = :repository AND n.version_id = :version AND {readable n}
+ORDER BY n.born DESC, n.row DESC
+
+
 -- === structured reads ============================================================================
 
 -- name: node
 -- One node as a revision shows it.
 SELECT {node_columns n} FROM node n
-WHERE n.repository = :repository AND n.id = :id AND {visible n}
+WHERE n.repository = :repository AND n.id = :id AND {visible n} AND {readable n}
 
 -- name: versions
 -- Every row of a version, newest first.
 SELECT {node_columns n} FROM node n
-WHERE n.repository = :repository AND n.version_id = :version
+WHERE n.repository = :repository AND n.version_id = :version AND {readable n}
 ORDER BY n.born DESC, n.row DESC
 
 -- name: nodes
 -- A page of visible nodes. Each filter, {"key", "values"} in a JSON list, must match a column or a
 -- metadata key; a list in the metadata matches by any of its items.
 SELECT {node_columns n} FROM node n
-WHERE n.repository = :repository AND n.id > :after AND {visible n}
+WHERE n.repository = :repository AND n.id > :after AND {visible n} AND {readable n}
   AND (:kind IS NULL OR n.kind = :kind)
   AND NOT EXISTS (
     SELECT 1 FROM json_each(:filters) f WHERE NOT EXISTS (
@@ -133,10 +317,10 @@ ORDER BY n.id LIMIT :limit
 
 -- name: content_of
 -- The document text that a node's offsets point into: newest row first.
-SELECT content FROM node
-WHERE repository = :repository AND version_id = :version
-  AND id = :id AND start = :start AND "end" = :end
-ORDER BY born DESC, row DESC LIMIT 1
+SELECT n.content FROM node n
+WHERE n.repository = :repository AND n.version_id = :version
+  AND n.id = :id AND n.start = :start AND n."end" = :end AND {readable n}
+ORDER BY n.born DESC, n.row DESC LIMIT 1
 
 -- name: content
 SELECT text FROM content WHERE repository = :repository AND hash = :hash
@@ -144,7 +328,8 @@ SELECT text FROM content WHERE repository = :repository AND hash = :hash
 -- name: links
 -- The visible links at either end of a node.
 SELECT l.source_id, l.target_id, l.type, l.metadata FROM link l
-WHERE l.repository = :repository AND (l.source_id = :id OR l.target_id = :id) AND {visible l}
+WHERE l.repository = :repository AND (l.source_id = :id OR l.target_id = :id)
+  AND {visible l} AND {readable_link l}
 ORDER BY l.type, l.source_id, l.target_id, l.row
 
 -- name: children
@@ -152,7 +337,7 @@ ORDER BY l.type, l.source_id, l.target_id, l.row
 SELECT {node_columns n} FROM link l
 CROSS JOIN node n ON n.repository = l.repository AND n.id = l.target_id
 WHERE l.repository = :repository AND l.source_id = :id AND l.type = 'contains'
-  AND {visible l} AND {visible n}
+  AND {visible l} AND {visible n} AND {readable n}
 ORDER BY n.start, n."end" DESC, n.id LIMIT :limit
 
 -- name: relations
@@ -160,11 +345,11 @@ ORDER BY n.start, n."end" DESC, n.id LIMIT :limit
 -- ends may state one, so it may be there twice.
 SELECT l.source_id, l.target_id, l.type, l.metadata FROM json_each(:ids) wanted
 CROSS JOIN link l ON l.repository = :repository AND l.source_id = wanted.value
-WHERE {visible l} AND {is_relation l}
+WHERE {visible l} AND {is_relation l} AND {readable_link l}
 UNION
 SELECT l.source_id, l.target_id, l.type, l.metadata FROM json_each(:ids) wanted
 CROSS JOIN link l ON l.repository = :repository AND l.target_id = wanted.value
-WHERE {visible l} AND {is_relation l}
+WHERE {visible l} AND {is_relation l} AND {readable_link l}
 ORDER BY 3, 1, 2, 4 LIMIT :limit
 
 -- name: relations_among
@@ -172,16 +357,19 @@ ORDER BY 3, 1, 2, 4 LIMIT :limit
 SELECT DISTINCT l.source_id, l.target_id, l.type, l.metadata FROM json_each(:ids) wanted
 CROSS JOIN link l ON l.repository = :repository AND l.source_id = wanted.value
 WHERE l.target_id IN (SELECT value FROM json_each(:ids)) AND {visible l} AND {is_relation l}
+  AND {readable_link l}
 ORDER BY 3, 1, 2, 4 LIMIT :limit
 
 -- name: counts
 -- How many rows of each kind a revision shows.
 SELECT n.kind, count(*) FROM node n
-WHERE n.repository = :repository AND {visible n} GROUP BY n.kind
+WHERE n.repository = :repository AND {visible n} AND {readable n} GROUP BY n.kind
 UNION ALL
-SELECT 'passages', count(*) FROM passage p WHERE p.repository = :repository AND {visible p}
+SELECT 'passages', count(*) FROM passage p
+WHERE p.repository = :repository AND {visible p} AND {readable p}
 UNION ALL
-SELECT 'links', count(*) FROM link l WHERE l.repository = :repository AND {visible l}
+SELECT 'links', count(*) FROM link l
+WHERE l.repository = :repository AND {visible l} AND {readable_link l}
 
 -- name: passages
 -- Passages by row, each with the node that it shows. The order is the caller's to restore.
@@ -191,6 +379,7 @@ FROM json_each(:rows) wanted
 CROSS JOIN passage p ON p.row = wanted.value
 CROSS JOIN node n ON n.repository = p.repository AND n.id = p.node_id AND n.element_id = p.element_id
 WHERE p.repository = :repository AND {visible p} AND {visible n}
+  AND {readable p} AND {readable n}
 
 
 -- === search ======================================================================================
@@ -198,20 +387,20 @@ WHERE p.repository = :repository AND {visible p} AND {visible n}
 -- name: lane
 -- The passages of one resolution that a revision shows.
 SELECT p.row, p.node_id, p.element_id, p.ancestors, p.text_hash, p.terms FROM passage p
-WHERE p.repository = :repository AND {in_lane p} AND {visible p}
+WHERE p.repository = :repository AND {in_lane p} AND {visible p} AND {readable p}
 ORDER BY p.node_id, p.row
 
 -- name: lane_difference
 -- What one revision shows of a resolution and another one does not.
 SELECT p.row, p.node_id, p.element_id, p.ancestors, p.text_hash, p.terms FROM passage p
-WHERE p.repository = :repository AND {in_lane p} AND {visible p}
+WHERE p.repository = :repository AND {in_lane p} AND {visible p} AND {readable p}
   AND NOT ({visible p at :other})
 ORDER BY p.node_id, p.row
 
 -- name: lane_size
 -- How many passages of one resolution a revision shows.
 SELECT count(*) FROM passage p
-WHERE p.repository = :repository AND {in_lane p} AND {visible p}
+WHERE p.repository = :repository AND {in_lane p} AND {visible p} AND {readable p}
 
 -- name: has_facet
 SELECT EXISTS (SELECT 1 FROM facet WHERE repository = :repository AND key = :key)
@@ -245,34 +434,40 @@ CROSS JOIN vector v ON v.space = :space AND v.text_hash = h.value
 
 -- name: spaces
 SELECT row, id, provider, model, dimensions, chunker, state FROM space
-WHERE repository = :repository ORDER BY row
+WHERE repository = :repository AND state <> 'dropped' ORDER BY row
 
 -- name: add_space
 INSERT INTO space (repository, id, provider, model, dimensions, chunker, state)
 VALUES (:repository, :id, :provider, :model, :dimensions, :chunker, :state)
 
+-- name: drop_space
+-- The row stays, so that its number is never another space's: readers keep vectors by it.
+UPDATE space SET state = 'dropped', vectors = 0, id = 'dropped ' || row WHERE row = :space
+
+-- name: retire_spaces
+-- Of all but one; a space that is being built goes on being built.
+UPDATE space SET state = 'retired'
+WHERE repository = :repository AND state = 'active' AND row <> :space
+
+-- name: activate_space
+UPDATE space SET state = 'active' WHERE repository = :repository AND row = :space
+
 -- name: pending
--- Texts without a vector, once each: what head shows first, then the short ones. The anti-join runs
--- over two indexes alone, so that a space that is almost complete costs next to nothing.
-WITH missing AS (
-  SELECT DISTINCT text_hash FROM passage
-  WHERE repository = :repository
-    AND NOT EXISTS (
-      SELECT 1 FROM vector v WHERE v.space = :space AND v.text_hash = passage.text_hash)
-),
-ranked AS (
-  SELECT m.text_hash, min(p.row) AS row, min(p.died IS NOT NULL) AS ended, p.length AS length
-  FROM missing m JOIN passage p ON p.repository = :repository AND p.text_hash = m.text_hash
-  GROUP BY m.text_hash
-  ORDER BY ended, length, m.text_hash LIMIT :limit
+-- Texts without a vector, once each: what head shows first, then the short ones. Found by two indexes
+-- alone; their words are read for what is asked for.
+WITH ranked AS (
+  SELECT p.text_hash, min(p.row) AS row, min(p.died IS NOT NULL) AS ended, p.length AS length
+  FROM passage p INDEXED BY passage_by_text
+  WHERE p.repository = :repository AND {unembedded p}
+  GROUP BY p.text_hash
+  ORDER BY ended, length, p.text_hash LIMIT :limit
 )
 SELECT r.text_hash, p.context, p.body FROM ranked r JOIN passage p ON p.row = r.row
 ORDER BY r.ended, r.length, r.text_hash
 
 -- name: count_pending
-SELECT count(DISTINCT text_hash) FROM passage
-WHERE repository = :repository
-  AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.space = :space AND v.text_hash = passage.text_hash)
+SELECT count(DISTINCT p.text_hash) FROM passage p INDEXED BY passage_by_text
+WHERE p.repository = :repository AND {unembedded p}
 
 -- name: add_vector
 -- The same text has one vector: the first one stays.
@@ -286,11 +481,141 @@ INSERT OR IGNORE INTO token_vectors (space, text_hash, data) VALUES (?, ?, ?)
 SELECT passage.row, t.data
 FROM json_each(:rows) r
 CROSS JOIN passage ON passage.row = r.value AND passage.repository = :repository
+  AND {readable passage}
 CROSS JOIN token_vectors t ON t.space = :space AND t.text_hash = passage.text_hash
 
 -- name: count_vectors
 -- In the transaction that added them.
 UPDATE space SET vectors = vectors + :added WHERE row = :space
+
+
+-- === who embeds what ==============================================================================
+
+-- name: claimable
+-- As pending, without what somebody holds or what may not be tried now.
+SELECT p.text_hash FROM passage p INDEXED BY passage_by_text
+WHERE p.repository = :repository AND {unembedded p} AND {free p}
+GROUP BY p.text_hash
+ORDER BY min(p.died IS NOT NULL), p.length, p.text_hash LIMIT :limit
+
+-- name: still_claimable
+-- Of a JSON list of hashes, in no order.
+SELECT w.text_hash FROM (SELECT value AS text_hash FROM json_each(:hashes)) w
+WHERE {unembedded w} AND {free w}
+  AND EXISTS (
+    SELECT 1 FROM passage p WHERE p.repository = :repository AND p.text_hash = w.text_hash)
+
+-- name: add_claim
+-- One whose time has run out is replaced.
+INSERT OR REPLACE INTO claim (space, text_hash, worker, until) VALUES (?, ?, ?, ?)
+
+-- name: claimed_texts
+-- The words of a JSON list of hashes.
+SELECT w.value, p.context, p.body
+FROM json_each(:hashes) w
+CROSS JOIN passage p ON p.row = (
+  SELECT min(same.row) FROM passage same
+  WHERE same.repository = :repository AND same.text_hash = w.value)
+
+-- name: renew_claims
+UPDATE claim SET until = :until WHERE space = :space AND worker = :worker
+
+-- name: release_claims
+-- Those of a JSON list of hashes, or all of the worker's.
+DELETE FROM claim WHERE space = :space AND worker = :worker
+  AND (:hashes IS NULL OR text_hash IN (SELECT value FROM json_each(:hashes)))
+
+-- name: end_claim
+DELETE FROM claim WHERE space = ? AND text_hash = ?
+
+-- name: end_failure
+DELETE FROM failure WHERE space = ? AND text_hash = ?
+
+-- name: attempts
+-- Of a JSON list of hashes; those that have a vector by now are left out.
+SELECT w.text_hash,
+  coalesce((
+    SELECT f.attempts FROM failure f WHERE f.space = :space AND f.text_hash = w.text_hash), 0)
+FROM (SELECT value AS text_hash FROM json_each(:hashes)) w WHERE {unembedded w}
+
+-- name: add_failure
+INSERT OR REPLACE INTO failure (space, text_hash, attempts, error, at, next_try, dead)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: forget_failures
+DELETE FROM failure WHERE space = :space
+
+-- name: failures
+-- What is given up first, then the newest, with the words of each.
+SELECT f.text_hash, p.context, p.body, f.attempts, f.error, f.at, f.next_try, f.dead
+FROM failure f
+CROSS JOIN passage p ON p.row = (
+  SELECT min(same.row) FROM passage same
+  WHERE same.repository = :repository AND same.text_hash = f.text_hash AND {readable same})
+WHERE f.space = :space
+ORDER BY f.dead DESC, f.at DESC, f.text_hash LIMIT :limit
+
+-- name: next_free
+-- When the next text that somebody holds, or that failed, can be claimed.
+SELECT min(w.at) FROM (
+  SELECT text_hash, until AS at FROM claim WHERE space = :space
+  UNION ALL
+  SELECT text_hash, next_try FROM failure WHERE space = :space AND NOT dead) w
+WHERE {unembedded w}
+  AND EXISTS (
+    SELECT 1 FROM passage p WHERE p.repository = :repository AND p.text_hash = w.text_hash)
+
+-- name: work_state
+-- As long as none of this changes, there is no more to do than there was.
+SELECT r.head, s.vectors,
+  (SELECT count(*) FROM claim WHERE claim.space = s.row),
+  (SELECT count(*) FROM failure WHERE failure.space = s.row)
+FROM space s JOIN repository r ON r.id = s.repository WHERE s.row = :space
+
+-- name: waiting
+-- Texts that still wait for a vector, and the oldest passage of one of them.
+SELECT count(DISTINCT p.text_hash), min(p.row) FROM passage p INDEXED BY passage_by_text
+WHERE p.repository = :repository AND {unembedded p} AND {not_given_up p}
+
+-- name: waiting_readable
+-- The same, of what a reader with roles sees.
+SELECT count(DISTINCT p.text_hash), min(p.row) FROM passage p INDEXED BY passage_by_text
+WHERE p.repository = :repository AND {unembedded p} AND {not_given_up p} AND {readable p}
+
+-- name: committed_at
+-- When a passage was committed.
+SELECT r.at FROM passage p JOIN revision r ON r.repository = p.repository AND r.number = p.born
+WHERE p.row = :row AND p.repository = :repository
+
+-- name: count_claims
+SELECT count(*) FROM claim WHERE space = :space AND until > :now
+
+-- name: count_failures
+-- Those that are tried again, and those that are given up, of texts that are still there.
+SELECT count(*) FILTER (WHERE NOT f.dead), count(*) FILTER (WHERE f.dead) FROM failure f
+WHERE f.space = :space AND EXISTS (
+  SELECT 1 FROM passage p WHERE p.repository = :repository AND p.text_hash = f.text_hash)
+
+-- name: add_usage
+INSERT INTO usage (space, at, worker, texts, tokens, seconds, cost)
+VALUES (:space, :at, :worker, :texts, :tokens, :seconds, :cost)
+
+-- name: sum_up_usage
+-- One row a day of what is older; those rows follow, so that what was summed up can go.
+INSERT INTO usage (space, at, worker, texts, tokens, seconds, cost)
+SELECT space, min(at), '', sum(texts), sum(tokens), sum(seconds), sum(cost) FROM usage
+WHERE space = :space AND at < :before AND row <= :last GROUP BY substr(at, 1, 10)
+
+-- name: drop_usage
+DELETE FROM usage WHERE space = :space AND at < :before AND row <= :last
+
+-- name: recent_usage
+SELECT at, texts, seconds FROM usage WHERE space = :space AND at >= :since AND worker != ''
+
+-- name: usage_by_model
+SELECT s.provider, s.model, sum(u.texts), sum(u.tokens), sum(u.seconds), sum(u.cost)
+FROM usage u JOIN space s ON s.row = u.space
+WHERE s.repository = :repository GROUP BY s.provider, s.model ORDER BY s.provider, s.model
 
 
 -- === what a language model answered ==============================================================
@@ -322,7 +647,7 @@ WHERE repository = :repository AND died IS NULL AND parent_id IS NULL
 ORDER BY source, element_id
 
 -- name: live_nodes
-SELECT n.row, n.recipe, {node_columns n} FROM node n
+SELECT n.row, n.recipe, n.labels, {node_columns n} FROM node n
 WHERE n.repository = :repository AND n.element_id = :element AND n.died IS NULL
 
 -- name: live_links
@@ -338,21 +663,29 @@ INSERT OR IGNORE INTO content (repository, hash, text) VALUES (?, ?, ?)
 
 -- name: add_node
 INSERT INTO node (id, element_id, kind, version_id, content_hash, parent_id, position, title,
-  source, start, "end", section_path, page, metadata, repository, recipe, content, born)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  source, start, "end", section_path, page, metadata, repository, recipe, content, labels, born)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: add_link
 INSERT INTO link (repository, element_id, source_id, target_id, type, metadata, born)
 VALUES (?, ?, ?, ?, ?, ?, ?)
 
 -- name: last_passage
--- Rows are numbered by the commit, which needs them for the facets.
-SELECT coalesce(max(row), 0) FROM passage
+-- Rows are numbered by the commit, which needs them for the facets. No number is given out twice.
+SELECT max((SELECT coalesce(max(row), 0) FROM passage),
+  (SELECT coalesce(max(last_passage), 0) FROM repository))
 
 -- name: add_passage
 INSERT INTO passage (row, repository, node_id, element_id, resolution, ancestors, text_hash, digest,
-  title, heading, context, body, summary, length, terms, tokens, born)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  title, heading, context, body, summary, length, terms, tokens, labels, born)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: labels
+-- Every list of labels that the repository ever had.
+SELECT labels FROM label WHERE repository = :repository
+
+-- name: add_label
+INSERT OR IGNORE INTO label (repository, labels) VALUES (?, ?)
 
 -- name: add_facet
 INSERT INTO facet (repository, key, value, passage) VALUES (?, ?, ?, ?)
@@ -420,3 +753,60 @@ SELECT at, kind, text, text_hash, revision, mode, rerank, status, relevance, res
 FROM query_log
 WHERE repository = :repository AND (:since IS NULL OR at >= :since)
 ORDER BY row DESC LIMIT :limit
+
+
+-- === keys ========================================================================================
+
+-- name: add_key
+INSERT INTO api_key (id, hash, name, tenant, organization, repositories, roles, rights, created_at,
+  expires_at)
+VALUES (:id, :hash, :name, :tenant, :organization, :repositories, :roles, :rights, :created_at,
+  :expires_at)
+
+-- name: key
+-- By its id alone: whose it is, is what is asked.
+SELECT id, hash, name, tenant, organization, repositories, roles, rights, created_at, expires_at,
+  revoked_at, last_used_at
+FROM api_key WHERE id = :id
+
+-- name: keys
+-- Oldest first.
+SELECT id, hash, name, tenant, organization, repositories, roles, rights, created_at, expires_at,
+  revoked_at, last_used_at
+FROM api_key WHERE tenant = :tenant ORDER BY created_at, id
+
+-- name: revoke_key
+UPDATE api_key SET revoked_at = :at
+WHERE tenant = :tenant AND id = :id AND revoked_at IS NULL
+
+-- name: touch_key
+-- Not if it was written within the minute before.
+UPDATE api_key SET last_used_at = :at
+WHERE id = :id AND (last_used_at IS NULL OR last_used_at <= :before)
+
+
+-- === feedback ====================================================================================
+
+-- name: add_feedback
+-- The first one of a request id stays.
+INSERT OR IGNORE INTO feedback (repository, at, query, node_id, element_id, version_id, start, "end",
+  text_hash, read_context, judgment, note, key_id, request_id)
+VALUES (:repository, :at, :query, :node_id, :element_id, :version_id, :start, :end,
+  :text_hash, :read_context, :judgment, :note, :key_id, :request_id)
+
+-- name: feedback_of_request
+SELECT at, query, node_id, element_id, version_id, start, "end", text_hash, read_context, judgment,
+  note, key_id
+FROM feedback
+WHERE repository = :repository AND coalesce(key_id, '') = coalesce(:key_id, '')
+  AND request_id = :request_id
+
+-- name: feedback
+-- Newest first, of what the reader may see; a limit of -1 is no limit.
+SELECT f.at, f.query, f.node_id, f.element_id, f.version_id, f.start, f."end", f.text_hash,
+  f.read_context, f.judgment, f.note, f.key_id
+FROM feedback f
+WHERE f.repository = :repository AND (:readable IS NULL OR EXISTS (
+  SELECT 1 FROM node n
+  WHERE n.repository = :repository AND n.version_id = f.version_id AND {readable n}))
+ORDER BY f.row DESC LIMIT :limit

@@ -17,7 +17,7 @@ from sourcebook.errors import Conflict, StoreError
 from sourcebook.hashing import digest
 from sourcebook.model import Scope, Tree
 from sourcebook.stores.moments import later
-from sourcebook.stores.passages import PassageRow, check, passage_rows
+from sourcebook.stores.passages import PassageRow, check, labels_of_tree, passage_rows
 from sourcebook.stores.queries import QUERIES
 from sourcebook.stores.rows import Row, link_row, node_row, to_json
 from sourcebook.stores.vocabulary import TermNumbers, Vocabulary
@@ -82,7 +82,11 @@ class SqliteWriter:
         """
         self._require_open()
         check(tree)
-        nodes = {(*node_row(n), tree.recipe if n.parent_id is None else ""): n for n in tree.nodes}
+        labels = labels_of_tree(tree)
+        nodes = {
+            (*node_row(n), tree.recipe if n.parent_id is None else "", labels): n
+            for n in tree.nodes
+        }
         links = {link_row(link): link for link in tree.links}
         passages = {(row.digest,): row for row in passage_rows(tree)}
         with _Breaking(self):
@@ -114,11 +118,15 @@ class SqliteWriter:
     # --- rows ----------------------------------------------------------------------------------
 
     def _put_nodes(self, tree: Tree, wanted: Mapping[Row, Any]) -> int:
+        labels = labels_of_tree(tree)
+
         def add(new: Iterable[Row]) -> None:
             content = digest(tree.text)
             self._db.execute(QUERIES["add_content"], (self._repository, content, tree.text))
-            rest = (self._repository, tree.recipe, content, self._new)
-            self._db.executemany(QUERIES["add_node"], [(*row[:-1], *rest) for row in new])
+            rest = (self._repository, tree.recipe, content, labels, self._new)
+            self._db.executemany(QUERIES["add_node"], [(*row[:-2], *rest) for row in new])
+            if labels is not None:
+                self._db.execute(QUERIES["add_label"], (self._repository, labels))
 
         return self._change("node", self._live("node", tree.element_id), wanted, add)
 
@@ -160,8 +168,8 @@ class SqliteWriter:
         if kind != "node":
             return {tuple(rest): (row, kind) for row, *rest in found}
         return {
-            (*rest, recipe if rest[_PARENT] is None else ""): (row, rest[_KIND])
-            for row, recipe, *rest in found
+            (*rest, recipe if rest[_PARENT] is None else "", labels): (row, rest[_KIND])
+            for row, recipe, labels, *rest in found
         }
 
     def _change(

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from sourcebook.errors import InvalidInput
 from sourcebook.model import Baseline, Citation
+from sourcebook.serve.commands.difference import difference
 from sourcebook.serve.options import MOST, Json, Read, chosen, read_context
 from sourcebook.serve.render import one_line, safe, table
 from sourcebook.serve.reply import Reply
@@ -77,6 +78,9 @@ def publish(ctx: typer.Context, name: Name, as_json: Json = False) -> Reply:
     return Reply(asdict(made), partial(_say, line), as_json)
 
 
+baseline.command("diff")(difference)
+
+
 def verify(
     ctx: typer.Context,
     citation: Annotated[
@@ -93,8 +97,7 @@ def verify(
     _check_repository(cited, chosen(ctx).repository)
     with chosen(ctx).open(repository=cited.repository_id) as engine:
         replay = engine.verify(cited)
-    data = {"valid": replay.valid, "reason": replay.reason, "text": replay.text}
-    return Reply(data, partial(_show_replay, replay), as_json, 0 if replay.valid else 1)
+    return Reply(replay.to_dict(), partial(_show_replay, replay), as_json, 0 if replay.valid else 1)
 
 
 def parse_citation(text: str) -> Citation:
@@ -135,7 +138,9 @@ def _show_log(found: Sequence[Revision], out: Console) -> None:
     if not found:
         out.print("nothing was ingested yet; run `sourcebook ingest PATH`")
         return
-    rows = [(r.number, r.at, _counts(r), r.message or None) for r in found]
+    rows = [
+        (r.number, r.at, "dropped" if r.dropped else _counts(r), r.message or None) for r in found
+    ]
     table(out, ("revision", "at", "changes", "message"), rows, whole=("at",))
 
 
@@ -163,5 +168,17 @@ def _show_replay(replay: Replay, out: Console) -> None:
     if replay.reason:
         verdict.append(f": {one_line(replay.reason)}", style="default")
     out.print(verdict)
+    if replay.visible:
+        out.print(Text(_seen(replay), style="dim"))
     if replay.text is not None:
         out.print(Text(safe(replay.text)), soft_wrap=True)
+
+
+def _seen(replay: Replay) -> str:
+    """Which revisions show the version, and what became of it."""
+    spans = [
+        f"{born}" if died == born + 1 else f"{born} to {'head' if died is None else died - 1}"
+        for born, died in replay.visible
+    ]
+    after = f"; {replay.state} at revision {replay.ended_at}" if replay.ended_at else ""
+    return f"shown by revisions {', '.join(spans)}{after}"

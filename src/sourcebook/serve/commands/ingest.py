@@ -17,7 +17,7 @@ from sourcebook.errors import InvalidInput
 from sourcebook.model import Skipped
 from sourcebook.serve.options import Json, chosen, metadata
 from sourcebook.serve.progress import Bars, bars
-from sourcebook.serve.render import count, note, one_line
+from sourcebook.serve.render import count, error_console, note, one_line
 from sourcebook.serve.reply import Reply
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def ingest(
     ] = False,
     message: Annotated[str, typer.Option(metavar="M", help="Why, for the log.")] = "",
     no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Do not embed now; the next ingest does.")
+        bool, typer.Option("--no-wait", help="Do not embed now; a worker or the next ingest does.")
     ] = False,
     request_id: Annotated[
         str | None, typer.Option(metavar="ID", help="Carried out once, however often it is sent.")
@@ -73,6 +73,9 @@ def ingest(
             outcome = _take_stdin(engine, request, name, shown)
         else:
             outcome = _take_files(engine, request, paths, shown)
+        problem = _not_embedded(engine, outcome, request.wait)
+    if problem:
+        note(error_console(), "not embedded", problem)
     data = outcome.to_dict()
     return Reply(data, partial(_show, outcome), as_json, 1 if _nothing_read(outcome) else 0)
 
@@ -152,6 +155,20 @@ def _nothing_read(outcome: Outcome) -> bool:
     return bool(outcome.skipped) and not (outcome.nodes or outcome.unchanged or outcome.ended)
 
 
+def _not_embedded(engine: Sourcebook, outcome: Outcome, waited: bool) -> str:
+    """What has no vector though the command waited for it, and why; empty if all is well."""
+    waiting = outcome.pending_vectors if waited else 0
+    if not (waiting or outcome.failed_vectors):
+        return ""
+    texts = [
+        *([count(waiting, "text still waits", "texts still wait")] if waiting else []),
+        *([f"{outcome.failed_vectors:,} failed"] if outcome.failed_vectors else []),
+    ]
+    errors = "; ".join(dict.fromkeys(each.error for each in engine.failures(1)))
+    advice = "`sourcebook status` shows more, full-text search finds them all the same"
+    return f"{', '.join(texts)} ({errors}); {advice}" if errors else f"{', '.join(texts)}; {advice}"
+
+
 # --- for people ----------------------------------------------------------------------------------
 
 
@@ -194,7 +211,7 @@ def _show_files(what: str, items: Sequence[Skipped], out: Console) -> None:
 
 def _next(outcome: Outcome) -> str:
     if outcome.pending_vectors:
-        return "next: run the same ingest without --no-wait to embed what is pending"
+        return "next: run `sourcebook worker` to embed what is pending"
     if _nothing_read(outcome):
         return "next: correct the files above, or name their --format"
     return 'next: sourcebook search "your question"'

@@ -52,9 +52,9 @@ def get(
     """Show a node and its text."""
     at = read_context(read)
     with chosen(ctx).open() as engine:
-        node, text = engine.get(node_id, version=version, read_context=at)
-        quality = engine.quality(node, text, evidence=evidence)
         context = engine.resolve(at)
+        node, text = engine.get(node_id, version=version, read_context=context.pinned)
+        quality = engine.quality(node, text, evidence=evidence)
         data = node_document(node, engine.scope.repository)
         data |= {"text": text, "citation": _citation(node, text, engine.scope.repository)}
     data |= {"quality": quality, "read_context": asdict(context)}
@@ -79,10 +79,10 @@ def list_nodes(
     """List nodes in the order of their ids."""
     at, wanted = read_context(read), filters(filter)
     with chosen(ctx).open() as engine:
-        found = engine.list(
-            kind=kind, filters=wanted, limit=limit + 1, after=after, read_context=at
-        )
         context = engine.resolve(at)
+        found = engine.list(
+            kind=kind, filters=wanted, limit=limit + 1, after=after, read_context=context.pinned
+        )
         repository = engine.scope.repository
     page = found[:limit]
     following = page[-1].id if len(found) > limit else None
@@ -98,8 +98,8 @@ def links(ctx: typer.Context, node_id: NodeId, read: Read = "head", as_json: Jso
     """List what a node is connected with, in both directions."""
     at = read_context(read)
     with chosen(ctx).open() as engine:
-        found = engine.links(node_id, at)
         context = engine.resolve(at)
+        found = engine.links(node_id, context.pinned)
     data = {
         "read_context": asdict(context),
         "node_id": node_id,

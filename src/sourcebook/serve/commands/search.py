@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from sourcebook.errors import InvalidInput
 from sourcebook.serve import hits
 from sourcebook.serve.options import Filters, Json, NodeId, Read, chosen, filters, read_context
 from sourcebook.serve.reply import Reply
+
+if TYPE_CHECKING:
+    from sourcebook import Sourcebook
+    from sourcebook.across import AnswerAcross
 
 Mode = Literal["hybrid", "dense", "sparse"]
 Fusion = Literal["rrf", "weighted"]
@@ -29,6 +35,10 @@ MinRelevance = Annotated[
 PerDocument = Annotated[
     int | None, typer.Option(metavar="N", help="At most so many hits of one document.")
 ]
+Repositories = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Search several repositories; '*' is all of the tenant."),
+]
 Explain = Annotated[
     bool,
     typer.Option("--explain", help="Show what each stage says, what was refused, and timings."),
@@ -47,6 +57,7 @@ def search(
     read: Read = "head",
     per_document: PerDocument = None,
     resolution: Annotated[Resolution, typer.Option(help="What a hit is.")] = "chunk",
+    repositories: Repositories = None,
     explain: Explain = False,
     as_json: Json = False,
 ) -> Reply:
@@ -62,9 +73,11 @@ def search(
         **({"rerank": rerank} if rerank else {}),
     }
     with chosen(ctx).open() as engine:
+        view = _view(engine, k, per_document, explain=explain, gated=False)
+        if repositories is not None:
+            found = _across(engine, query, k, repositories, options)
+            return _reply_across(found, view, as_json)
         answer = engine.search(" ".join(query), k, **options)
-        depth = max(k, engine.settings.search.depth)
-    view = hits.View(explain, depth=depth, deeper=per_document is not None)
     return Reply(answer.to_dict(), partial(hits.show, answer, view), as_json)
 
 
@@ -99,6 +112,7 @@ def agent(
     min_relevance: MinRelevance = 0.0,
     per_document: PerDocument = None,
     read: Read = "head",
+    repositories: Repositories = None,
     explain: Explain = False,
     as_json: Json = False,
 ) -> Reply:
@@ -116,9 +130,11 @@ def agent(
         **({"rerank": rerank} if rerank else {}),
     }
     with chosen(ctx).open() as engine:
+        view = _view(engine, k, per_document, explain=explain, gated=True)
+        if repositories is not None:
+            found = _across(engine, query, k, repositories, {"gated": True, **gate, **options})
+            return _reply_across(found, view, as_json)
         answer = engine.agent(" ".join(query), k, **gate, **options)
-        depth = max(k, engine.settings.search.depth)
-    view = hits.View(explain, gated=True, depth=depth, deeper=per_document is not None)
     return Reply(answer.to_dict(), partial(hits.show, answer, view), as_json)
 
 
@@ -138,3 +154,27 @@ def similar(
         answer = engine.similar(node_id, k, filters=wanted, read_context=context)
     view = hits.View(explain, alike=True)
     return Reply(answer.to_dict(), partial(hits.show, answer, view), as_json)
+
+
+def _view(
+    engine: Sourcebook, k: int, per_document: int | None, *, explain: bool, gated: bool
+) -> hits.View:
+    depth = max(k, engine.settings.search.depth)
+    return hits.View(explain, gated, depth=depth, deeper=per_document is not None)
+
+
+def _across(
+    engine: Sourcebook, query: list[str], k: int, repositories: str, options: dict[str, Any]
+) -> AnswerAcross:
+    names = [name.strip() for name in repositories.split(",") if name.strip()]
+    if not names:
+        raise InvalidInput(
+            "--repositories takes names such as handbook,minutes, or '*'", field="repositories"
+        )
+    wanted = None if names == ["*"] else names
+    return engine.search_across(" ".join(query), k, repositories=wanted, **options)
+
+
+def _reply_across(found: AnswerAcross, view: hits.View, as_json: bool) -> Reply:
+    view = replace(view, across=True)
+    return Reply(found.to_dict(), partial(hits.show, found.answer, view), as_json)

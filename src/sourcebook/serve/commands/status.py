@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sourcebook.serve.options import Json, chosen
-from sourcebook.serve.render import fields, note, table
+from sourcebook.serve.render import count, fields, note, one_line, table
 from sourcebook.serve.reply import Reply
 
 _LONGEST_QUERY = 60
@@ -34,15 +34,66 @@ def _show(data: dict[str, Any], where: tuple[str, str], out: Console) -> None:
         ("revision", data["revision"] or "none yet; run `sourcebook ingest PATH`"),
         ("published", data["published"] or "nothing"),
         ("holds", holds or "nothing"),
-        ("pending vectors", index["pending"]),
+        ("pending vectors", _pending(index)),
+        *_work(index),
     ]
     spaces = [
         ("space", f"{s['id']} ({s['dimensions']} dimensions, {s['state']})") for s in data["spaces"]
     ]
     fields(out, [*rows, *spaces, *_asked(data["queries"])])
-    if index["failed"]:
-        note(out, "failed", f"{index['failed']} texts could not be embedded")
+    _failures(out, index)
     _questions(out, data["queries"])
+
+
+def _pending(index: dict[str, Any]) -> str:
+    """`1,200, the oldest for 35 s; 512 at work, 3 to be tried again`."""
+    if not index["pending"]:
+        return "0"
+    parts = [
+        *([f"{index['claimed']:,} at work"] if index["claimed"] else []),
+        *([f"{index['retrying']:,} to be tried again"] if index["retrying"] else []),
+    ]
+    line = f"{index['pending']:,}, the oldest for {_span(index['oldest_pending_s'])}"
+    return "; ".join([line, ", ".join(parts)]) if parts else line
+
+
+def _work(index: dict[str, Any]) -> list[tuple[str, str]]:
+    """How fast vectors come, and what they took so far."""
+    rows = (
+        [("vectors per second", f"{index['vectors_per_s']:,.1f}")] if index["vectors_per_s"] else []
+    )
+    for each in index["spending"]:
+        cost = "" if not each["cost"] else f", {each['cost']:,.4f} US dollars"
+        took = f"{each['texts']:,} texts, {each['tokens']:,} tokens, {_span(each['seconds'])}"
+        rows.append(("embedded", f"by {each['provider']}/{each['model']}: {took}{cost}"))
+    return rows
+
+
+def _span(seconds: float) -> str:
+    """`35 s`, `12 min`, `3.5 h`, `2.1 days`."""
+    for unit, size in (("days", 86_400), ("h", 3_600)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"
+
+
+def _failures(out: Console, index: dict[str, Any]) -> None:
+    """The texts that could not be embedded; those that were given up stand first."""
+    if index["failed"]:
+        texts = count(index["failed"], "text")
+        advice = "`sourcebook reindex --failed` tries them again"
+        note(out, "failed", f"{texts} could not be embedded and were given up; {advice}")
+    if index["failures"]:
+        rows = [
+            (_start(f["text"]), f["error"], f["attempts"], "given up" if f["dead"] else "again")
+            for f in index["failures"]
+        ]
+        table(out, ("text", "error", "attempts", "next"), rows, whole=("attempts", "next"))
+
+
+def _start(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= _LONGEST_QUERY else line[: _LONGEST_QUERY - 1] + "…"
 
 
 def _asked(queries: dict[str, Any]) -> list[tuple[str, str]]:

@@ -1,0 +1,38 @@
+"""Two revisions in, what one shows and the other does not out, found by birth and end: the cost is
+that of what changed between them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+
+from sourcebook.model import Difference, Link, Node
+from sourcebook.stores.labels import View
+from sourcebook.stores.queries import QUERIES
+from sourcebook.stores.rows import to_link, to_node
+
+Values = Mapping[str, int | str | None]
+
+
+def difference(
+    db: sqlite3.Connection, view: View, old: int, new: int, kind: str | None
+) -> Difference:
+    """From `old` to `new`, whichever of the two is the earlier one."""
+    earlier, later = min(old, new), max(old, new)
+    ended = {"revision": earlier, "high": later, "kind": kind}
+    begun = {"revision": later, "low": earlier, "kind": kind}
+    gone_nodes = _nodes(db, view, "nodes_ended_between", ended)
+    new_nodes = _nodes(db, view, "nodes_between", begun)
+    gone_relations = _relations(db, view, "relations_ended_between", ended)
+    new_relations = _relations(db, view, "relations_between", begun)
+    if old <= new:
+        return Difference(gone_nodes, new_nodes, gone_relations, new_relations)
+    return Difference(new_nodes, gone_nodes, new_relations, gone_relations)
+
+
+def _nodes(db: sqlite3.Connection, view: View, name: str, values: Values) -> tuple[Node, ...]:
+    return tuple(to_node(row) for row in db.execute(QUERIES[name], {**view._asdict(), **values}))
+
+
+def _relations(db: sqlite3.Connection, view: View, name: str, values: Values) -> tuple[Link, ...]:
+    return tuple(to_link(row) for row in db.execute(QUERIES[name], {**view._asdict(), **values}))
