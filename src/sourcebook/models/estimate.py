@@ -3,7 +3,7 @@
 Many open models use BERT's English vocabulary, which the static model has too: for these the number
 is exact. For all others it is an estimate that is rather too high, so that a text that fits by it
 fits the model: the word pieces of each word, more where a word has letters that the vocabulary
-does not know, the line ends and indents that byte-level tokenizers count, and a margin on all.
+does not know, the white space that byte-level tokenizers count, and a margin on all.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class TokenCount:
         return costs
 
     def _cost(self, word: str, ids: list[int]) -> float:
+        """The space before a number is a token of its own; before a letter it is none."""
+        space = word[0].isdigit()
         if word.isascii() and self._unknown not in ids:
-            return len(ids)
+            return len(ids) + space
         size = len(word.encode())
-        return max(len(ids), size * 2 / 3 if self._unknown in ids else size / 2)
+        return max(len(ids), size * 2 / 3 if self._unknown in ids else size / 2) + space
