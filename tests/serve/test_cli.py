@@ -286,7 +286,7 @@ def test_a_citation_holds_after_the_file_changed(
     cli("ingest", "notes")
     ran = cli("verify", json.dumps(hit["citation"]), "--json")
     assert ran.status == 0
-    assert ran.data == {"valid": True, "reason": None, "text": hit["text"]}
+    assert ran.data | {"valid": True, "reason": None, "text": hit["text"]} == ran.data
     type_in(monkeypatch, json.dumps(hit))
     assert cli("verify", "-").out.startswith("valid\n")
 
