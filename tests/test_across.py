@@ -4,7 +4,8 @@ never a look into one that was not named."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,12 +17,14 @@ from hypothesis import strategies as st
 
 from sourcebook import ReadContext, Sourcebook
 from sourcebook.access import Grant, authenticate
-from sourcebook.across import MOST, AnswerAcross, AskedOnce, search_across
-from sourcebook.errors import InvalidInput, NotFound, SpaceMismatch, StoreBusy
+from sourcebook.across import MOST, AnswerAcross, asked_once, make_once, search_across
+from sourcebook.engine import Engine
+from sourcebook.errors import Forbidden, InvalidInput, NotFound, SpaceMismatch, StoreBusy
 from sourcebook.ingest import Request
 from sourcebook.model import (
     Adjustment,
     Block,
+    Caller,
     Citation,
     Degraded,
     Document,
@@ -214,11 +217,14 @@ def test_a_question_is_embedded_once_by_however_many_threads() -> None:
             return EmbeddedQuery(text)  # type: ignore[arg-type]
 
     counting = Counting()
-    once = AskedOnce(counting)  # type: ignore[arg-type]
+    once = asked_once(counting)  # type: ignore[arg-type]
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda n: once.embed_query(str(n % 2)).vector, range(200)))
     assert found == ["0", "1"] * 100
     assert (counting.calls, once.model) == (2, "tiny")
+    others = make_once(lambda *_: Counting())  # type: ignore[arg-type,return-value]
+    assert others("a", "b", None) is others("a", "b", None)
+    assert others("a", "b", None) is not others("a", "b", 3)
 
 
 # --- real repositories ---------------------------------------------------------------------------
@@ -229,24 +235,31 @@ def note(name: str, text: str, **metadata: object) -> Document:
     return Document(name, name, text, f"{name}.txt", "text", blocks, metadata)
 
 
-@pytest.fixture
-def sb(tmp_path: Path, model_dir: Path) -> Iterator[Sourcebook]:
+TEXTS = {
+    "poultry": ["New chickens stay in quarantine for 14 days.", "Ducks need a pond."],
+    "offices": ["The printer on the second floor needs toner.", "Chickens are not allowed."],
+    "rules": ["Quarantine means that nobody enters the stable.", "Gates stay closed."],
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Path:
     """Three repositories of one tenant, one of another organization, one of another tenant."""
-    with Sourcebook.open(f"sqlite:///{tmp_path}/store.db", tenant="farm") as opened:
-        texts = {
-            "poultry": ["New chickens stay in quarantine for 14 days.", "Ducks need a pond."],
-            "offices": [
-                "The printer on the second floor needs toner.",
-                "Chickens are not allowed.",
-            ],
-            "rules": ["Quarantine means that nobody enters the stable.", "Gates stay closed."],
-        }
-        for name, lines in texts.items():
+    file = tmp_path_factory.mktemp("across") / "store.db"
+    with Sourcebook.open(f"sqlite:///{file}", tenant="farm") as opened:
+        for name, lines in TEXTS.items():
             notes = [note(f"{name}-{n}", line) for n, line in enumerate(lines)]
             opened.in_repository(name).take_in(Request(notes))
         secret = [note("secret", "New chickens stay in quarantine for 99 days.")]
         for scope in (Scope("farm", "other", "poultry"), Scope("rival", "default", "poultry")):
             opened._with(scope).take_in(Request(secret))
+    return file
+
+
+@pytest.fixture
+def sb(made: Path, tmp_path: Path) -> Iterator[Sourcebook]:
+    shutil.copy(made, tmp_path / "store.db")
+    with Sourcebook.open(f"sqlite:///{tmp_path}/store.db", tenant="farm") as opened:
         yield opened
 
 
@@ -402,3 +415,87 @@ def test_labels_wall_off_hits_in_every_repository(sb: Sourcebook) -> None:
         _, key = sb.create_key(Grant("joe", roles=roles))
         found = sb.search_across(question, 20, caller=authenticate(sb.store, key))
         assert sum("12 euros" in h.text for h in found.answer.results) == sees
+
+
+# --- an engine in the hands of a caller ----------------------------------------------------------
+
+
+def caller_with(sb: Sourcebook, **grant: Any) -> Caller:
+    return authenticate(sb.store, sb.create_key(Grant("joe", **grant))[1])
+
+
+def test_a_callers_engine_stays_within_its_walls(sb: Sourcebook) -> None:
+    mine = sb.as_caller(caller_with(sb, repositories=("rules",)), "rules")
+    assert mine.search(QUESTION).results
+    assert mine.unlogged().caller == mine.caller
+    for leave in (mine.in_repository, mine.unlogged().in_repository):
+        with pytest.raises(NotFound):
+            leave("poultry")
+    with pytest.raises(NotFound):
+        mine.search_across(QUESTION, repositories=["poultry"])
+    assert [e.repository_id for e in mine.search_across(QUESTION).repositories] == ["rules"]
+    unlimited = sb.as_caller(caller_with(sb, rights="admin"), "rules")
+    with pytest.raises(Forbidden):
+        unlimited.in_scope(Scope("rival", "default", "poultry"))
+
+
+def test_a_callers_engine_shares_store_models_and_caches(sb: Sourcebook) -> None:
+    caller = caller_with(sb)
+    first, second = (sb.as_caller(caller, "poultry") for _ in range(2))
+    assert first.store is sb.store
+    assert first.embedder is sb.embedder
+    assert "cached" not in first.search(QUESTION).timings_ms
+    assert "cached" in second.search(QUESTION).timings_ms
+    walled = sb.as_caller(caller_with(sb, roles=frozenset({"hr"})), "poultry")
+    assert "cached" not in walled.search(QUESTION).timings_ms
+    assert "cached" not in sb.as_caller(caller, "rules").search(QUESTION).timings_ms
+
+
+def test_a_reader_writes_nothing(sb: Sourcebook) -> None:
+    reader = sb.as_caller(caller_with(sb), "rules")
+    writer = sb.as_caller(caller_with(sb, rights="write"), "rules")
+    changes: list[Callable[[Engine], object]] = [
+        lambda e: e.take_in(Request([note("new", "A new note.")])),
+        lambda e: e.index(),
+        lambda e: e.create_baseline("spring"),
+        lambda e: e.publish("spring"),
+    ]
+    for change in changes:
+        with pytest.raises(Forbidden, match="'write'"):
+            change(reader)
+        change(writer)
+    administers: list[Callable[[Engine], object]] = [
+        lambda e: e.create_key(Grant("x")),
+        lambda e: e.keys(),
+        lambda e: e.revoke_key("x"),
+        lambda e: e.retain(keep_revisions=1),
+        lambda e: e.reindex(),
+    ]
+    for change in administers:
+        with pytest.raises(Forbidden, match="'admin'"):
+            change(writer)
+
+
+def test_a_limited_administrator_makes_itself_no_wider_key(sb: Sourcebook) -> None:
+    limited = sb.as_caller(caller_with(sb, rights="admin", repositories=("rules",)), "rules")
+    with pytest.raises(Forbidden, match="all repositories"):
+        limited.create_key(Grant("wider", rights="admin"))
+    whole = sb.as_caller(caller_with(sb, rights="admin"), "rules")
+    other = sb._with(Scope("farm", "other", "poultry"))
+    foreign, _ = other.create_key(Grant("other"))
+    listed = whole.keys()
+    assert foreign.id not in {key.id for key in listed}
+    with pytest.raises(NotFound):
+        whole.revoke_key(foreign.id)
+    made, key = whole.create_key(Grant("new"))
+    assert authenticate(sb.store, key).tenant == "farm"
+    assert whole.revoke_key(made.id).revoked_at
+
+
+def test_what_others_asked_is_not_in_a_readers_status(sb: Sourcebook) -> None:
+    sb.in_repository("rules").search("a question about salaries")
+    reader, boss = (
+        sb.as_caller(caller_with(sb, rights=rights), "rules") for rights in ("read", "admin")
+    )
+    assert "salaries" not in json.dumps(reader.status())
+    assert "salaries" in json.dumps(boss.status())

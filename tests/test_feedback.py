@@ -193,7 +193,7 @@ def test_judgments_become_questions(sb: Sourcebook) -> None:
         "query": QUESTION,
         "must_include": ["chickens"],
         "must_not_include": ["gates"],
-        "read_context": f"as-of:{sb.log()[0].at}",
+        "read_context": "revision:1",
         "answerable": True,
     }
     assert (second["query"], second["must_include"]) == ("what about geese?", ["ducks"])
@@ -230,14 +230,13 @@ def test_questions_are_pinned_to_what_was_judged(sb: Sourcebook) -> None:
     sb.publish("spring")
     say(sb, "chickens", "helpful", read_context=ReadContext("published"))
     say(sb, "chickens", "helpful")
-    first = sb.log()[0].at
     sb.take_in(Request([note("chickens", "New chickens stay in quarantine for 30 days.")]))
     say(sb, "chickens", "not_helpful", 1)
     made = golden(sb.store, sb.scope)
     assert {row["read_context"]: row["must_include"] for row in made.rows} == {
         "baseline:spring": ["chickens"],
-        f"as-of:{first}": ["chickens"],
-        f"as-of:{sb.log()[0].at}": [],
+        "revision:1": ["chickens"],
+        "revision:2": [],
     }
     now = golden(sb.store, sb.scope, read_context="head")
     assert [(r["read_context"], r["must_not_include"]) for r in now.rows] == [
@@ -246,6 +245,22 @@ def test_questions_are_pinned_to_what_was_judged(sb: Sourcebook) -> None:
     assert now.left_out == 2
     with pytest.raises(NotFound, match="winter"):
         golden(sb.store, sb.scope, read_context="baseline:winter")
+
+
+def test_judgments_outlive_the_revisions_that_they_were_made_at(sb: Sourcebook) -> None:
+    """Retention drops the revision: nothing can be asked there, so the judgment is left out."""
+    say(sb, "chickens", "helpful")
+    say(sb, "ducks", "helpful", query="what about geese?")
+    sb.take_in(Request([note("chickens", "New chickens stay in quarantine for 30 days.")]))
+    say(sb, "chickens", "helpful", 1)
+    sb.retain(keep_revisions=1)
+    assert len(sb.judgments()) == 3
+    made = golden(sb.store, sb.scope)
+    assert [row["read_context"] for row in made.rows] == ["revision:2"]
+    assert made.left_out == 2
+    now = golden(sb.store, sb.scope, read_context="head")
+    assert [row["must_include"] for row in now.rows] == [["ducks"], ["chickens"]]
+    assert now.left_out == 1
 
 
 def test_a_document_that_holds_what_is_wanted_is_not_forbidden(sb: Sourcebook) -> None:

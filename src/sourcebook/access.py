@@ -174,6 +174,12 @@ def require_all(caller: Caller | None) -> None:
         raise Forbidden("this needs a key for all repositories; use another key")
 
 
+def require_owner(caller: Caller | None) -> None:
+    """For what reaches beyond a tenant: no key does."""
+    if caller is not None:
+        raise Forbidden("no key allows that; whoever runs this Sourcebook can do it")
+
+
 def no_repository(name: str) -> NotFound:
     return NotFound(
         f"there is no repository {name[:_LONGEST_NAME]!r} that may be read here; check its name",

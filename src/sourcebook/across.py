@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from math import prod
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 from sourcebook.errors import (
     InvalidInput,
@@ -184,9 +184,30 @@ def _lacks(searched: Sequence[Searched]) -> Iterator[Degraded]:
             yield part if alike else Degraded(part.part, f"{each.repository_id}: {part.reason}")
 
 
-class AskedOnce:
-    """An embedder that embeds a question once, however many repositories are asked; in all else it
-    is the embedder that it was made from."""
+Makes = Callable[[str, str, int | None], Embedder]
+
+
+def asked_once(embedder: Embedder) -> Embedder:
+    """The same embedder, but a question is embedded once, however many repositories are asked."""
+    return cast(Embedder, _AskedOnce(embedder))
+
+
+def make_once(make: Makes) -> Makes:
+    """The same for the models of other spaces."""
+    lock = threading.Lock()
+    made: dict[tuple[str, str, int | None], Embedder] = {}
+
+    def get(*model: Any) -> Embedder:
+        with lock:
+            if model not in made:
+                made[model] = asked_once(make(*model))
+            return made[model]
+
+    return get
+
+
+class _AskedOnce:
+    """In all but questions it is the embedder that it was made from."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from sourcebook import access, feedback, history, indexing, monitor, sources
-from sourcebook.across import AnswerAcross, AskedOnce, search_across
+from sourcebook.across import AnswerAcross, asked_once, make_once, search_across
 from sourcebook.analysis import ANALYZER_VERSION
 from sourcebook.chunking.strategy import ChunkingStrategy
 from sourcebook.config import Monitoring, Settings
@@ -43,6 +43,7 @@ from sourcebook.model import (
     Scope,
     Skipped,
     Space,
+    Tree,
 )
 from sourcebook.ports import Embedder, Failure, Generator, IndexHealth, Store
 from sourcebook.quality import QUALITY_VERSION, score
@@ -103,8 +104,9 @@ class Engine:
         return self._with(replace(self.scope, repository=name))
 
     def in_scope(self, scope: Scope) -> Engine:
-        """The same store and models, any repository of the store: for who runs it."""
-        access.require_all(self.caller)
+        """The same store and models, any repository of the store: for who runs it, and for no
+        key."""
+        access.require_owner(self.caller)
         return self._with(scope)
 
     def as_caller(self, caller: Caller, repository: str, right: Right = "read") -> Engine:
@@ -143,8 +145,10 @@ class Engine:
         progress: Progress | None = None,
         embedding_progress: indexing.Progress | None = None,
         context_progress: Asking | None = None,
+        embed_first: bool = False,
     ) -> Outcome:
-        """Files and folders become one revision; unchanged files change nothing."""
+        """Files and folders become one revision; unchanged files change nothing. With
+        `embed_first` it is committed when all its vectors are there."""
         if not paths:
             raise InvalidInput("give at least one file or folder to ingest", field="paths")
         found = list(sources.find(paths))
@@ -155,7 +159,8 @@ class Engine:
 
         documents = self._read(found, format, metadata or {})
         request = Request(documents, message, request_id, below if prune else None)
-        return self.take_in(request, wait, progress, embedding_progress, context_progress)
+        reports = (progress, embedding_progress, context_progress)
+        return self.take_in(request, wait, *reports, embed_first)
 
     def take_in(
         self,
@@ -164,11 +169,13 @@ class Engine:
         progress: Progress | None = None,
         embedding_progress: indexing.Progress | None = None,
         context_progress: Asking | None = None,
+        embed_first: bool = False,
     ) -> Outcome:
         """Commit parsed documents; with `wait`, embed what has no vector yet."""
         access.require(self.caller, "write")
         made = (self.store, self.scope, self._builder())
-        outcome = ingest(*made, request, progress, context_progress)
+        ahead = self._embed_ahead if embed_first else None
+        outcome = ingest(*made, request, progress, context_progress, ahead)
         if outcome.revision == 0:
             return outcome
         indexing.rate(self.store, self.scope, since=outcome.revision)
@@ -180,6 +187,12 @@ class Engine:
         health = self.store.index_health(self.scope, space)
         outcome.pending_vectors, outcome.failed_vectors = health.pending, health.failed
         return outcome
+
+    def _embed_ahead(self, trees: Sequence[Tree]) -> None:
+        spaces = self._spaces
+        space = spaces.require()
+        texts = {digest(p.embedded_text): p.embedded_text for t in trees for p in t.passages}
+        indexing.embed_ahead(self.store, spaces.embedder(space), self.scope, space, texts)
 
     def index(self, progress: indexing.Progress | None = None) -> int:
         """Score what has no quality yet and embed what has no vector; returns how many texts were
@@ -343,11 +356,12 @@ class Engine:
         as `agent` does. `options` are those of search or agent."""
         caller = caller or self.caller
         scopes = access.readable(self.store, self.scope, caller, repositories)
-        embedder = cast(Embedder, AskedOnce(self.embedder))
+        embedder = asked_once(self.embedder)
+        others = make_once(self._make_embedder) if self._make_embedder else None
 
         def ask(scope: Scope) -> Answer:
             engine = self._with(scope, caller=caller)
-            engine.embedder = embedder
+            engine.embedder, engine._make_embedder = embedder, others
             return (engine.agent if gated else engine.search)(query, k, **options)
 
         return search_across(scopes, ask, k)
@@ -573,11 +587,14 @@ class Engine:
         return asdict(self.index_health()) | {"failures": failures}
 
     def _queries(self) -> dict[str, Json]:
-        rows = self.store.query_log(self.scope, since=None, limit=_QUERIES_SUMMED_UP)
+        """What others asked is not for every key."""
         state = {
             "logged": self.settings.monitoring.log,
             "dropped": self.store.queries_dropped,
         }
+        if self.caller is not None and not self.caller.may("admin"):
+            return state
+        rows = self.store.query_log(self.scope, since=None, limit=_QUERIES_SUMMED_UP)
         return state | monitor.summarise(rows)
 
     # --- spaces --------------------------------------------------------------------------------

@@ -129,11 +129,11 @@ def golden(
         store.resolve(scope, parse_read_context(read_context))
     asked: defaultdict[tuple[str, str], list[Feedback]] = defaultdict(list)
     newest = store.feedback(scope)
-    pins = _Pins(store, scope)
+    shown = _Shown(store, scope)
     left_out = 0
     for each in reversed(newest):
-        where = read_context or pins.of(each)
-        if where is None or not pins.shows(where, each):
+        where = read_context or _pinned(each)
+        if not shown.at(where, each):
             left_out += 1
         else:
             asked[each.query, where].append(each)
@@ -169,23 +169,21 @@ def _names(given: Iterable[Feedback]) -> list[str]:
     return sorted({each.node_id for each in given})
 
 
-class _Pins:
-    """Read contexts as a golden file writes them, and what they show."""
+def _pinned(given: Feedback) -> str:
+    """A read context that means the same revision for ever."""
+    context = given.read_context
+    named = context.baseline_id is not None
+    return f"baseline:{context.baseline_id}" if named else f"revision:{context.revision}"
+
+
+class _Shown:
+    """Which versions a read context shows, by the words that a golden file has for it."""
 
     def __init__(self, store: Store, scope: Scope) -> None:
         self._store, self._scope = store, scope
-        self._times = {revision.number: revision.at for revision in store.log(scope)}
         self._revisions: dict[str, int | None] = {}
 
-    def of(self, given: Feedback) -> str | None:
-        """A name of its revision that never moves; None where that revision is gone."""
-        context = given.read_context
-        if context.baseline_id is not None:
-            return f"baseline:{context.baseline_id}"
-        at = self._times.get(context.revision)
-        return None if at is None else f"as-of:{at}"
-
-    def shows(self, where: str, given: Feedback) -> bool:
+    def at(self, where: str, given: Feedback) -> bool:
         if where not in self._revisions:
             self._revisions[where] = self._resolved(parse_read_context(where))
         revision = self._revisions[where]
@@ -195,6 +193,7 @@ class _Pins:
         return node is not None and node.version_id == given.citation.version_id
 
     def _resolved(self, context: ReadContext) -> int | None:
+        """None for one that retention has dropped."""
         try:
             return self._store.resolve(self._scope, context).revision
         except SourcebookError:

@@ -27,7 +27,7 @@ def test_a_key_is_shown_exactly_once(folder: Path, cli: Cli) -> None:
         assert (shown.status, shown.err) == (0, "")
         for hidden in (key, key.split("_")[2], known.hash):
             assert hidden not in shown.out
-    assert f"valid until {known.expires_at[:10]}" in cli("keys", "list").out
+    assert f"until {known.expires_at[:10]}" in cli("keys", "list").out
 
 
 def test_json_has_what_the_key_opens(folder: Path, cli: Cli) -> None:

@@ -135,7 +135,7 @@ def _show_keys(found: Sequence[ApiKey], out: Console) -> None:
         )
         for key in found
     ]
-    table(out, columns, rows, whole=("id", "last used"))
+    table(out, columns, rows, whole=("id", "last used", "state"))
 
 
 def _listed(names: Sequence[str] | None) -> str:
@@ -149,4 +149,4 @@ def _state(key: ApiKey) -> str:
         return "revoked"
     if key.expires_at is None:
         return "valid"
-    return f"valid until {key.expires_at[:10]}" if holds(key) else "expired"
+    return f"until {key.expires_at[:10]}" if holds(key) else "expired"
