@@ -43,7 +43,6 @@ from sourcebook.model import (
     Scope,
     Skipped,
     Space,
-    Tree,
 )
 from sourcebook.ports import Embedder, Failure, Generator, IndexHealth, Store
 from sourcebook.quality import QUALITY_VERSION, score
@@ -145,10 +144,8 @@ class Engine:
         progress: Progress | None = None,
         embedding_progress: indexing.Progress | None = None,
         context_progress: Asking | None = None,
-        embed_first: bool = False,
     ) -> Outcome:
-        """Files and folders become one revision; unchanged files change nothing. With
-        `embed_first` it is committed when all its vectors are there."""
+        """Files and folders become one revision; unchanged files change nothing."""
         if not paths:
             raise InvalidInput("give at least one file or folder to ingest", field="paths")
         found = list(sources.find(paths))
@@ -159,8 +156,7 @@ class Engine:
 
         documents = self._read(found, format, metadata or {})
         request = Request(documents, message, request_id, below if prune else None)
-        reports = (progress, embedding_progress, context_progress)
-        return self.take_in(request, wait, *reports, embed_first)
+        return self.take_in(request, wait, progress, embedding_progress, context_progress)
 
     def take_in(
         self,
@@ -169,13 +165,11 @@ class Engine:
         progress: Progress | None = None,
         embedding_progress: indexing.Progress | None = None,
         context_progress: Asking | None = None,
-        embed_first: bool = False,
     ) -> Outcome:
         """Commit parsed documents; with `wait`, embed what has no vector yet."""
         access.require(self.caller, "write")
         made = (self.store, self.scope, self._builder())
-        ahead = self._embed_ahead if embed_first else None
-        outcome = ingest(*made, request, progress, context_progress, ahead)
+        outcome = ingest(*made, request, progress, context_progress)
         if outcome.revision == 0:
             return outcome
         indexing.rate(self.store, self.scope, since=outcome.revision)
@@ -187,12 +181,6 @@ class Engine:
         health = self.store.index_health(self.scope, space)
         outcome.pending_vectors, outcome.failed_vectors = health.pending, health.failed
         return outcome
-
-    def _embed_ahead(self, trees: Sequence[Tree]) -> None:
-        spaces = self._spaces
-        space = spaces.require()
-        texts = {digest(p.embedded_text): p.embedded_text for t in trees for p in t.passages}
-        indexing.embed_ahead(self.store, spaces.embedder(space), self.scope, space, texts)
 
     def index(self, progress: indexing.Progress | None = None) -> int:
         """Score what has no quality yet and embed what has no vector; returns how many texts were
