@@ -22,6 +22,7 @@ from sourcebook.models.static import StaticModel
 from sourcebook.ports import Embedder, Generator
 from sourcebook.querying.ask import DEADLINE_S
 from sourcebook.spaces import Makes
+from sourcebook.stores.connections import Location
 from sourcebook.stores.sqlite import SqliteStore
 
 BOUNDARY_MODEL = "potion-base-8M"
@@ -82,6 +83,11 @@ def needed_models(settings: Settings) -> list[str]:
     local = [ours.model] if ours.provider == "local" else []
     static = settings.chunking.strategy == "semantic" or not local
     return list(dict.fromkeys([*local, *([BOUNDARY_MODEL] if static else [])]))
+
+
+def store_file(settings: Settings) -> Path:
+    """Where the store is, or will be."""
+    return Location.parse(settings.store).path
 
 
 def _store(settings: Settings) -> SqliteStore:

@@ -50,6 +50,17 @@ def locate(name: str) -> Path:
     return folder
 
 
+def unsound(name: str) -> str | None:
+    """What is wrong with the files of a model, None where nothing is; every byte is looked at."""
+    for file in entry_of(name).files:
+        path = models_dir() / name / file.name
+        if not path.is_file():
+            return f"{file.name} is missing"
+        if path.stat().st_size != file.size or _sha256(path) != file.sha256:
+            return f"{file.name} is damaged"
+    return None
+
+
 def install(name: str, *, source_dir: Path | None = None, progress: Say | None = None) -> Path:
     """Put a model in place and return its folder; at once if it is there and sound.
 
@@ -61,7 +72,7 @@ def install(name: str, *, source_dir: Path | None = None, progress: Say | None =
     root = models_dir()
     try:
         with _locked(root):
-            if not _is_sound(root / name, entry):
+            if unsound(name):
                 _install_aside(entry, root, source_dir, say)
     except OSError as error:
         raise ModelUnavailable(
@@ -129,15 +140,6 @@ def _acceptable(entry: ModelEntry) -> list[File]:
 
 def _has_original(entry: ModelEntry, files: Path) -> bool:
     return entry.quantised_from is not None and (files / entry.quantised_from.name).exists()
-
-
-def _is_sound(folder: Path, entry: ModelEntry) -> bool:
-    """Whether every file is there with the right contents."""
-    paths = [(folder / file.name, file) for file in entry.files]
-    return all(
-        path.is_file() and path.stat().st_size == file.size and _sha256(path) == file.sha256
-        for path, file in paths
-    )
 
 
 def _check(path: Path, file: File, entry: ModelEntry) -> None:

@@ -20,6 +20,7 @@ from sourcebook import __version__
 from sourcebook.errors import SourcebookError
 from sourcebook.serve.commands import (
     context,
+    doctor,
     evaluate,
     feedback,
     history,
@@ -90,6 +91,7 @@ app.command("verify")(history.verify)
 app.command("retain")(retain.retain)
 app.command("status")(status.status)
 app.command("worker")(worker.worker)
+app.command("doctor")(doctor.doctor)
 app.command("eval")(evaluate.evaluate)
 app.add_typer(feedback.feedback, name="feedback")
 app.add_typer(keys.keys, name="keys")

@@ -1,0 +1,206 @@
+"""An installation in; a list of checks out, each with what was found and what to do about it.
+
+The checks are in the order in which one stands on another. One that fails ends none but those that
+cannot be made without it.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from sourcebook import environment
+from sourcebook.bootstrap import Sourcebook, make_embedder, needed_models, store_file
+from sourcebook.config import Embedding, Settings
+from sourcebook.engine import Engine
+from sourcebook.errors import SourcebookError
+from sourcebook.models.install import advice, models_dir, unsound
+from sourcebook.ports import Embedder
+
+PYTHON = (3, 11)
+SQLITE = (3, 35)
+"""The first that can return the rows it changed."""
+_QUESTION = "Does this model answer?"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    status: Literal["ok", "warning", "failed", "skipped"]
+    found: str
+    advice: str = ""
+
+
+def checkup(
+    load: Callable[[], Settings], open_with: Callable[..., Sourcebook], *, offline: bool = False
+) -> Iterator[Check]:
+    """`open_with` opens the engine, with some settings changed. `offline` asks no service."""
+    yield from _machine()
+    try:
+        settings = load()
+    except SourcebookError as error:
+        yield _failed("configuration", error)
+        return
+    ours = settings.embedding
+    yield Check("configuration", "ok", f"embeds with {ours.provider}/{ours.model}")
+    for name in needed_models(settings):
+        yield _files(name)
+    embedder: Embedder | None = None
+    try:
+        embedder = make_embedder(ours)
+        yield from _embedding(ours, embedder, offline)
+    except SourcebookError as error:
+        yield _failed("embedding", error)
+    yield from _store(settings, embedder, open_with)
+
+
+def _machine() -> Iterator[Check]:
+    version = platform.python_version()
+    if sys.version_info >= PYTHON:
+        yield Check("python", "ok", version)
+    else:
+        yield Check("python", "failed", version, "install Python 3.11 or later")
+    found = f"SQLite {sqlite3.sqlite_version}"
+    if sqlite3.sqlite_version_info[:2] >= SQLITE and _reads_json():
+        yield Check("sqlite", "ok", found)
+    else:
+        yield Check(
+            "sqlite", "failed", found, "use a Python whose SQLite is 3.35 or later, with JSON"
+        )
+
+
+def _reads_json() -> bool:
+    try:
+        with sqlite3.connect(":memory:") as db:
+            return bool(db.execute("SELECT value FROM json_each('[1]')").fetchone() == (1,))
+    except sqlite3.Error:
+        return False
+
+
+def _files(name: str) -> Check:
+    try:
+        wrong = unsound(name)
+    except SourcebookError as error:
+        return _failed(f"model {name}", error)
+    if wrong:
+        return Check(f"model {name}", "failed", f"{wrong} in {models_dir()}", advice(name))
+    return Check(f"model {name}", "ok", f"complete in {models_dir() / name}")
+
+
+def _embedding(ours: Embedding, embedder: Embedder, offline: bool) -> Iterator[Check]:
+    variable = environment.KEYS.get(ours.provider)
+    if variable and not (ours.provider == "openai" and ours.base_url):
+        address = ours.base_url or environment.endpoint() or "https://"
+        if environment.embedding_key(ours.provider, address) is None:
+            yield Check("key", "failed", "there is none", f"set {variable}")
+            return
+        yield Check("key", "ok", "set in the environment")
+    if offline and ours.provider != "local":
+        yield Check("embedding", "skipped", f"{embedder.provider} was not asked (--offline)")
+        return
+    yield _answers(embedder)
+
+
+def _answers(embedder: Embedder) -> Check:
+    """One real question: it takes the way that those of people take."""
+    start = time.perf_counter()
+    try:
+        vector = embedder.embed_query(_QUESTION).vector
+        expected = embedder.dimensions
+    except SourcebookError as error:
+        return _failed("embedding", error)
+    taken = (time.perf_counter() - start) * 1e3
+    found = f"{embedder.model} answered in {taken:.0f} ms with {len(vector)} numbers"
+    if len(vector) != expected or abs(float(np.linalg.norm(vector)) - 1) > 1e-3:
+        return Check("embedding", "failed", found, "choose another embedding.model")
+    return Check("embedding", "ok", found)
+
+
+def _store(
+    settings: Settings, embedder: Embedder | None, open_with: Callable[..., Sourcebook]
+) -> Iterator[Check]:
+    try:
+        file = store_file(settings)
+        if not file.exists():
+            yield _to_be_made(file)
+            return
+        usual = {"embedding": {"provider": "local", "model": Embedding().model}}
+        with open_with(**(usual if embedder is None else {})) as engine:
+            yield _writable(engine, file)
+            yield from _spaces(engine, embedder)
+            yield _index(engine)
+    except SourcebookError as error:
+        yield _failed("store", error)
+
+
+def _to_be_made(file: Path) -> Check:
+    folder = next(parent for parent in file.parents if parent.exists())
+    if folder.is_dir() and os.access(folder, os.W_OK):
+        return Check(
+            "store", "ok", f"{file} is not there yet; the first `sourcebook ingest` makes it"
+        )
+    return Check("store", "failed", f"{folder} is not writable", "choose another --store")
+
+
+def _writable(engine: Engine, file: Path) -> Check:
+    """An empty commit takes the lock that every write takes, and leaves nothing behind."""
+    try:
+        with engine.store.commit(engine.scope):
+            pass
+    except SourcebookError as error:
+        return _failed("store", error)
+    return Check("store", "ok", f"{file} can be read and written")
+
+
+def _spaces(engine: Engine, embedder: Embedder | None) -> Iterator[Check]:
+    space = engine.space
+    if space is None:
+        yield Check("space", "ok", "nothing is embedded yet")
+        return
+    holds = f"searches use {space.provider}/{space.model} with {space.dimensions} numbers"
+    if embedder is None:
+        yield Check("space", "skipped", holds)
+        return
+    ours = engine.settings.embedding
+    if (space.provider, space.model) != (embedder.provider, embedder.model):
+        yield Check(
+            "space",
+            "warning",
+            f"{holds}, but {ours.provider}/{ours.model} is configured",
+            "run `sourcebook reindex`, or configure the model of the store",
+        )
+    elif ours.dimensions not in (None, space.dimensions):
+        yield Check(
+            "space",
+            "failed",
+            f"{holds}, but embedding.dimensions is {ours.dimensions}",
+            f"set embedding.dimensions = {space.dimensions}, or run `sourcebook reindex`",
+        )
+    else:
+        yield Check("space", "ok", holds)
+
+
+def _index(engine: Engine) -> Check:
+    index = engine.status()["index"]
+    pending, failed = index["pending"], index["failed"]
+    found = f"{pending:,} texts wait for a vector, {failed:,} failed"
+    if failed:
+        return Check("index", "warning", found, "run `sourcebook reindex --failed`")
+    if pending:
+        return Check("index", "warning", found, "run `sourcebook worker`")
+    return Check("index", "ok", found)
+
+
+def _failed(name: str, error: SourcebookError) -> Check:
+    """An error says what happened, and behind the last semicolon what to do."""
+    found, _, wanted = str(error).rpartition("; ")
+    return Check(name, "failed", found or wanted, wanted if found else "")
