@@ -74,7 +74,9 @@ class WordEmbedder:
         return [len(re.findall(r"\w+", text)) for text in texts]
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        rows = np.array([self._sum(text) for text in texts], np.float32).reshape(-1, 64)
+        rows = np.array([self._sum(text) for text in texts], np.float32).reshape(
+            -1, self.dimensions
+        )
         unit: Vectors = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
         return unit
 
@@ -87,7 +89,8 @@ class WordEmbedder:
     def _sum(self, text: str) -> Vectors:
         words = re.findall(r"\w+", text.lower())
         found: Vectors = np.sum(
-            [np.random.default_rng(crc32(w.encode())).normal(size=64) for w in words], axis=0
+            [np.random.default_rng(crc32(w.encode())).normal(size=self.dimensions) for w in words],
+            axis=0,
         )
         return found
 

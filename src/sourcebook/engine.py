@@ -43,6 +43,7 @@ from sourcebook.model import (
     Scope,
     Skipped,
     Space,
+    Tree,
 )
 from sourcebook.ports import Embedder, Failure, Generator, IndexHealth, Store
 from sourcebook.quality import QUALITY_VERSION, score
@@ -144,8 +145,10 @@ class Engine:
         progress: Progress | None = None,
         embedding_progress: indexing.Progress | None = None,
         context_progress: Asking | None = None,
+        embed_first: bool = False,
     ) -> Outcome:
-        """Files and folders become one revision; unchanged files change nothing."""
+        """Files and folders become one revision; unchanged files change nothing. With
+        `embed_first` it is committed when all its vectors are there."""
         if not paths:
             raise InvalidInput("give at least one file or folder to ingest", field="paths")
         found = list(sources.find(paths))
@@ -156,7 +159,8 @@ class Engine:
 
         documents = self._read(found, format, metadata or {})
         request = Request(documents, message, request_id, below if prune else None)
-        return self.take_in(request, wait, progress, embedding_progress, context_progress)
+        reports = (progress, embedding_progress, context_progress)
+        return self.take_in(request, wait, *reports, embed_first)
 
     def take_in(
         self,
@@ -165,11 +169,13 @@ class Engine:
         progress: Progress | None = None,
         embedding_progress: indexing.Progress | None = None,
         context_progress: Asking | None = None,
+        embed_first: bool = False,
     ) -> Outcome:
         """Commit parsed documents; with `wait`, embed what has no vector yet."""
         access.require(self.caller, "write")
         made = (self.store, self.scope, self._builder())
-        outcome = ingest(*made, request, progress, context_progress)
+        ahead = self._embed_ahead if embed_first else None
+        outcome = ingest(*made, request, progress, context_progress, ahead)
         if outcome.revision == 0:
             return outcome
         indexing.rate(self.store, self.scope, since=outcome.revision)
@@ -181,6 +187,12 @@ class Engine:
         health = self.store.index_health(self.scope, space)
         outcome.pending_vectors, outcome.failed_vectors = health.pending, health.failed
         return outcome
+
+    def _embed_ahead(self, trees: Sequence[Tree]) -> None:
+        spaces = self._spaces
+        space = spaces.require()
+        texts = {digest(p.embedded_text): p.embedded_text for t in trees for p in t.passages}
+        indexing.embed_ahead(self.store, spaces.embedder(space), self.scope, space, texts)
 
     def index(self, progress: indexing.Progress | None = None) -> int:
         """Score what has no quality yet and embed what has no vector; returns how many texts were

@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -43,6 +43,7 @@ _REFUSED = Backoff(attempts=1)
 _LONGEST_LOOK_S = 1.0
 """While others hold what is left: they may give it back before their lease runs out."""
 _BUSY_TRIES = 6
+_AHEAD = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +236,22 @@ def fill(
         else:
             break
     return done
+
+
+def embed_ahead(
+    store: Store, embedder: Embedder, scope: Scope, space: Space, texts: Mapping[str, str]
+) -> None:
+    """Embed those of these texts, by hash, that have no vector, before any passage holds them. What
+    cannot be embedded is the caller's error: nothing was committed yet."""
+    missing = store.unembedded(scope, space, list(texts))
+    for start in range(0, len(missing), _AHEAD):
+        hashes = missing[start : start + _AHEAD]
+        wanted = [texts[key] for key in hashes]
+        if embedder.late:
+            vectors, tokens = embedder.embed_late(wanted)
+            store.put_vectors(scope, space, hashes, vectors, tokens)
+        else:
+            store.put_vectors(scope, space, hashes, embedder.embed(wanted))
 
 
 def rate(store: Store, scope: Scope, since: int = 0) -> int:

@@ -47,6 +47,8 @@ COUNTED = (
 _BATCH_CHARACTERS = 1 << 20
 _BATCH_DOCUMENTS = 256
 
+Ahead = Callable[[Sequence[Tree]], None]
+"""Called with trees before they are committed, to embed what they hold."""
 Progress = Callable[[str], None]
 """Called with the source of each document that was looked at."""
 
@@ -167,6 +169,7 @@ def ingest(
     request: Request,
     progress: Progress | None = None,
     asking: Asking | None = None,
+    ahead: Ahead | None = None,
 ) -> Outcome:
     """One revision, or none if nothing changed. A request id that was seen answers as before."""
     if request.request_id == "":
@@ -174,10 +177,10 @@ def ingest(
     if earlier := _earlier(store, scope, request.request_id):
         return earlier
     try:
-        if builder.contexts is None:
+        if builder.contexts is None and ahead is None:
             return _commit(store, scope, builder, request, progress)
         with Spool[Document | Skipped]() as spool:
-            for item in _asked(store, scope, builder, request.documents, asking):
+            for item in _prepared(store, scope, builder, request.documents, asking, ahead):
                 spool.add(item)
                 if progress and isinstance(item, Document):
                     progress(item.source)
@@ -193,16 +196,17 @@ def _earlier(store: Store, scope: Scope, request_id: str | None) -> Outcome | No
     return None if found is None else Outcome.from_dict(dict(found))
 
 
-def _asked(
+def _prepared(
     store: Store,
     scope: Scope,
     builder: Builder,
     found: Iterable[Document | Skipped],
     asking: Asking | None,
+    ahead: Ahead | None,
 ) -> Iterator[Document | Skipped]:
-    """The same, each document when its generated contexts are in the store; a warning where some
-    are missing. This may take long, so it comes before the commit that keeps other writers out."""
-    assert builder.contexts is not None
+    """The same, each document when its generated contexts, and with `ahead` its vectors, are in the
+    store; a warning where contexts are missing. This may take long, so it comes before the commit
+    that keeps other writers out."""
     others: list[Skipped] = []
     for batch in _batches(_documents_of(found, others)):
         with store.commit(scope) as writer:  # changes nothing, so makes no revision
@@ -210,9 +214,13 @@ def _asked(
         trees = dict(zip(map(id, changed), builder.build(changed), strict=True))
         for document in batch:
             tree = trees.get(id(document))
-            warning = builder.contexts.fill(document, tree.nodes, asking) if tree else None
+            warning = None
+            if tree and builder.contexts:
+                warning = builder.contexts.fill(document, tree.nodes, asking)
             yield from [warning] if warning else []
             yield document
+        if ahead and changed:
+            ahead(builder.build(changed) if builder.contexts else list(trees.values()))
     yield from others
 
 

@@ -459,6 +459,10 @@ class Store(Protocol):
         """Texts without a vector, once each: what head shows first, then the short ones."""
         ...
 
+    def unembedded(self, scope: Scope, space: Space, hashes: Sequence[str]) -> list[str]:
+        """Those of these texts that have no vector, in the given order."""
+        ...
+
     def count_pending(self, scope: Scope, space: Space) -> int: ...
     def put_vectors(
         self,

@@ -29,6 +29,8 @@ class Reindexed:
     failed: int
     switched: bool
     """Whether the space became the active one now."""
+    in_use: bool
+    """Whether it is the active one."""
     dropped: str | None = None
     """The space that was active before, if it was dropped."""
 
@@ -90,13 +92,14 @@ class Spaces:
             embedded += indexing.fill(self.store, target, self.scope, space, progress)
             health = self.store.index_health(self.scope, space)
             if space.state == "active" or health.pending or (health.failed and not accept_failed):
-                return Reindexed(space.id, embedded, health.failed, switched=False)
+                in_use = space.state == "active"
+                return Reindexed(space.id, embedded, health.failed, False, in_use)
             if self.store.switch_space(self.scope, space, missing=health.failed):
                 break
         if old is not None and drop_old:
             self.store.drop_space(self.scope, old.id)
         dropped = old.id if old is not None and drop_old else None
-        return Reindexed(space.id, embedded, health.failed, switched=True, dropped=dropped)
+        return Reindexed(space.id, embedded, health.failed, True, True, dropped)
 
     def drop(self, space_id: str) -> int:
         """How many vectors it held."""

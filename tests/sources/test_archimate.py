@@ -13,7 +13,16 @@ from sourcebook.model import Document, Link, Skipped
 from sourcebook.sources import read, read_text
 from sourcebook.sources.archimate import read_model
 from sourcebook.sources.archimate.describe import describe
-from sourcebook.sources.archimate.model import Element, Model, Parts, Relationship, assemble
+from sourcebook.sources.archimate.documents import documents as render
+from sourcebook.sources.archimate.model import (
+    Element,
+    Model,
+    Parts,
+    Relationship,
+    View,
+    ViewNode,
+    assemble,
+)
 from sourcebook.sources.archimate.vocabulary import LAYER, RELATIONSHIPS, verb, viewpoint, words
 from sourcebook.sources.raw import Raw
 
@@ -441,3 +450,44 @@ def test_the_example_model_is_read_and_its_property_source_stays_in_the_text() -
     assert "source: bylaws-2025 6.5" in reserve.text
     assert "source" not in reserve.metadata
     assert kept["id-app-ledger"].metadata["owner"] == "Treasurer"
+
+
+def test_a_part_tells_only_of_what_all_its_readers_may_see() -> None:
+    board, both = (("visibility", "board"),), (("visibility", "board"), ("visibility", "audit"))
+    made = assemble(
+        Parts(
+            id="m",
+            name="M",
+            elements=[
+                Element("open", "BusinessActor", "Clerk"),
+                Element("secret", "BusinessActor", "Raider", properties=board),
+                Element("shared", "BusinessActor", "Auditor", properties=both),
+            ],
+            relationships=[
+                Relationship("r1", "Serving", "open", "secret"),
+                Relationship("r2", "Serving", "secret", "shared"),
+                Relationship("r3", "Serving", "shared", "open"),
+            ],
+            views=[
+                View("v", "Public", nodes=(ViewNode("open"), ViewNode("secret", "Raider"))),
+                View("w", "Board", properties=board, nodes=(ViewNode("open"), ViewNode("secret"))),
+            ],
+        ),
+        fallback_id="m",
+        fallback_name="M",
+    )
+    raw = Raw("m.xml", io.BytesIO(), {})
+    found = {d.element_id: f"{d.context}\n{d.text}" for d in render(made, raw)}
+
+    def names(id: str) -> set[str]:
+        return {name for name in ("Clerk", "Raider", "Auditor") if name in found[id]}
+
+    assert names("open") == {"Clerk"}
+    assert names("secret") == {"Clerk", "Raider", "Auditor"}
+    assert names("shared") == {"Clerk", "Auditor"}
+    assert names("v") == {"Clerk"}
+    assert names("w") == {"Clerk", "Raider"}
+    assert "Elements: 1 " in found["m"]
+    whole = Raw("m.xml", io.BytesIO(), {"visibility": "board"})
+    told = {d.element_id: d.context for d in render(made, whole)}
+    assert "Raider" in told["open"]

@@ -28,6 +28,7 @@ from sourcebook.serve.commands import (
     keys,
     models,
     nodes,
+    reindex,
     retain,
     search,
     status,
@@ -91,6 +92,7 @@ app.command("verify")(history.verify)
 app.command("retain")(retain.retain)
 app.command("status")(status.status)
 app.command("worker")(worker.worker)
+app.command("reindex")(reindex.reindex)
 app.command("doctor")(doctor.doctor)
 app.command("eval")(evaluate.evaluate)
 app.add_typer(feedback.feedback, name="feedback")

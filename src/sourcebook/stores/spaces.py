@@ -100,6 +100,12 @@ def pending(
     ]
 
 
+def unembedded(db: sqlite3.Connection, space: int, hashes: Sequence[str]) -> list[str]:
+    values = {"space": space, "hashes": json.dumps(list(hashes))}
+    missing = {row[0] for row in db.execute(QUERIES["unembedded"], values)}
+    return [key for key in dict.fromkeys(hashes) if key in missing]
+
+
 def put(
     db: sqlite3.Connection,
     space: int,

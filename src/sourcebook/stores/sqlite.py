@@ -372,6 +372,12 @@ class SqliteStore:
             row = spaces.find_space(db, repository, space)
             return spaces.pending(db, repository, row, limit)
 
+    def unembedded(self, scope: Scope, space: Space, hashes: Sequence[str]) -> list[str]:
+        """Those of these texts that have no vector, in the given order."""
+        with self._reading(scope) as (db, repository):
+            row = spaces.require_space(db, repository, space)
+            return spaces.unembedded(db, row, hashes)
+
     def count_pending(self, scope: Scope, space: Space) -> int:
         with self._reading(scope) as (db, repository):
             row = spaces.find_space(db, repository, space)

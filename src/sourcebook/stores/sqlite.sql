@@ -465,6 +465,11 @@ WITH ranked AS (
 SELECT r.text_hash, p.context, p.body FROM ranked r JOIN passage p ON p.row = r.row
 ORDER BY r.ended, r.length, r.text_hash
 
+-- name: unembedded
+-- Of a JSON list of hashes, in no order.
+SELECT w.text_hash FROM (SELECT value AS text_hash FROM json_each(:hashes)) w
+WHERE {unembedded w}
+
 -- name: count_pending
 SELECT count(DISTINCT p.text_hash) FROM passage p INDEXED BY passage_by_text
 WHERE p.repository = :repository AND {unembedded p}

@@ -61,12 +61,24 @@ def ingest(
         str | None, typer.Option(metavar="ID", help="Carried out once, however often it is sent.")
     ] = None,
     name: Annotated[str, typer.Option(metavar="NAME", help="What stdin is called.")] = "stdin",
+    embed_first: Annotated[
+        bool,
+        typer.Option("--embed-first", help="Commit when all vectors are there, or not at all."),
+    ] = False,
     as_json: Json = False,
 ) -> Reply:
     """Take in files and folders as one revision; unchanged files change nothing."""
     _check(paths, prune)
+    if embed_first and no_wait:
+        raise InvalidInput("--embed-first waits for vectors, --no-wait does not; choose one")
     request = _Request(
-        format, metadata(meta, document_type, binding), prune, message, request_id, not no_wait
+        format,
+        metadata(meta, document_type, binding),
+        prune,
+        message,
+        request_id,
+        not no_wait,
+        embed_first,
     )
     with chosen(ctx).open() as engine, bars() as shown:
         if paths == [STDIN]:
@@ -88,6 +100,7 @@ class _Request:
     message: str
     request_id: str | None
     wait: bool
+    embed_first: bool
 
 
 def _check(paths: Sequence[str], prune: bool) -> None:
@@ -109,6 +122,7 @@ def _take_stdin(engine: Sourcebook, request: _Request, name: str, shown: Bars | 
         request.wait,
         embedding_progress=_step(shown, "embedding"),
         context_progress=_step(shown, "contexts"),
+        embed_first=request.embed_first,
     )
 
 
@@ -126,6 +140,7 @@ def _take_files(
         progress=_files(shown, paths),
         embedding_progress=_step(shown, "embedding"),
         context_progress=_step(shown, "contexts"),
+        embed_first=request.embed_first,
     )
 
 

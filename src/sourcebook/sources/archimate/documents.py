@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Literal
 
 from sourcebook.model import Document, Json, Link
 from sourcebook.sources.archimate.describe import Describer, clip
 from sourcebook.sources.archimate.model import Element, Model, Pairs, Relationship, View
+from sourcebook.sources.archimate.redact import KEY, Labels, known_to, labels
 from sourcebook.sources.archimate.vocabulary import LAYERS, layer, place, words
 from sourcebook.sources.raw import Raw
 from sourcebook.sources.text import paragraphs
@@ -23,13 +25,26 @@ _MAX_MODEL_NAME = 200
 
 
 def documents(model: Model, raw: Raw) -> Iterator[Document]:
-    describer = Describer(model)
+    whole = Describer(model)
+
+    @cache
+    def known(readers: Labels) -> Describer:
+        return Describer(known_to(model, readers))
+
+    def to_readers(part: Model | Element | View) -> Describer:
+        """What is given for the whole file holds for all parts alike."""
+        if KEY in raw.metadata:
+            return whole
+        return known(labels(part.properties))
+
     loose = _loose_links(model)
-    yield _model_document(model, raw, loose.get(model.id, ()))
+    yield _model_document(to_readers(model).model, raw, loose.get(model.id, ()))
     for element in model.elements.values():
-        yield _element_document(element, describer, raw, loose.get(element.id, ()))
-    for view in model.views:
-        yield _view_document(view, model, raw)
+        links = (*(link(r) for r in model.outgoing.get(element.id, ())), *loose.get(element.id, ()))
+        yield _element_document(element, to_readers(element), raw, links)
+    for place_of, view in enumerate(model.views):
+        seen = to_readers(view).model
+        yield _view_document(seen.views[place_of], seen, raw)
 
 
 def _model_document(model: Model, raw: Raw, links: Iterable[Link]) -> Document:
@@ -47,7 +62,7 @@ def _model_document(model: Model, raw: Raw, links: Iterable[Link]) -> Document:
 
 
 def _element_document(
-    element: Element, describer: Describer, raw: Raw, loose: Iterable[Link]
+    element: Element, describer: Describer, raw: Raw, links: tuple[Link, ...]
 ) -> Document:
     model = describer.model
     own = {
@@ -57,7 +72,6 @@ def _element_document(
         "capability": describer.capabilities(element),
         "specialization": element.specialization,
     }
-    outgoing = model.outgoing.get(element.id, ())
     return _document(
         element,
         element.id,
@@ -66,7 +80,7 @@ def _element_document(
         "element",
         {**_of(model), **own},
         context=describer.describe(element),
-        links=(*(link(r) for r in outgoing), *loose),
+        links=links,
     )
 
 

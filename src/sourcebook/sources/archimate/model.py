@@ -6,8 +6,8 @@ Both file formats end here, so that everything after it knows only the language,
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from sourcebook.sources.archimate.vocabulary import LAYER, RELATIONSHIPS, words
@@ -146,7 +146,6 @@ def assemble(parts: Parts, *, fallback_id: str, fallback_name: str) -> Model:
     problems += _unknown_types(elements, relationships)
     problems += _missing_in_views(views, elements)
     outgoing, incoming = _neighbours(relationships)
-    held: list[Element | View] = [*elements.values(), *views.values()]
     return Model(
         id=model_id,
         name=parts.name or fallback_name,
@@ -154,7 +153,7 @@ def assemble(parts: Parts, *, fallback_id: str, fallback_name: str) -> Model:
         properties=parts.properties,
         translations=parts.translations,
         about=parts.about,
-        folders=tuple(dict.fromkeys(p.folder[0] for p in held if p.folder)),
+        folders=_folders(elements, views.values()),
         elements=elements,
         relationships=relationships,
         views=tuple(views.values()),
@@ -162,6 +161,28 @@ def assemble(parts: Parts, *, fallback_id: str, fallback_name: str) -> Model:
         outgoing=outgoing,
         incoming=incoming,
     )
+
+
+def assemble_graph(
+    model: Model, elements: Mapping[str, Element], relationships: dict[str, Relationship]
+) -> Model:
+    """The model with these elements, and those of the relationships that have both their ends."""
+    for id in _dangling(elements, relationships):
+        del relationships[id]
+    outgoing, incoming = _neighbours(relationships)
+    return replace(
+        model,
+        folders=_folders(elements, model.views),
+        elements=elements,
+        relationships=relationships,
+        outgoing=outgoing,
+        incoming=incoming,
+    )
+
+
+def _folders(elements: Mapping[str, Element], views: Iterable[View]) -> tuple[str, ...]:
+    held: list[Element | View] = [*elements.values(), *views]
+    return tuple(dict.fromkeys(part.folder[0] for part in held if part.folder))
 
 
 Part = TypeVar("Part", Element, Relationship, View)
