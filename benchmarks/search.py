@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import sqlite3
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -224,6 +225,11 @@ def cost_of_history(alone: Engine, grown: Engine, asked: Sequence[str]) -> dict[
     return medians | ratios
 
 
+def say(step: str, since: float = time.perf_counter()) -> None:
+    """Progress, on stderr: the whole takes a while."""
+    print(f"{time.perf_counter() - since:6.0f} s  {step}", file=sys.stderr, flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--passages", type=int, default=100_000)
@@ -236,10 +242,12 @@ def main() -> None:
     result: dict[str, object] = {"passages": len(texts)}
     with tempfile.TemporaryDirectory() as folder:
         engine = engine_over(Path(folder) / "bench.db", embedder)
+        say(f"taking in {len(texts):,} passages")
         start = time.perf_counter()
         engine.take_in(Request(document(n, t) for n, t in enumerate(texts)))
         result["ingest_passages_per_s"] = round(len(texts) / (time.perf_counter() - start))
         engine.embedder = CachedVectors(embedder, asked)
+        say("searching")
         start = time.perf_counter()
         engine.search(asked[0])
         result["first_search_s"] = round(time.perf_counter() - start, 2)
@@ -259,11 +267,14 @@ def main() -> None:
             lambda text: engine.context(text, cache=False), asked[:100]
         )
         result["milliseconds"] = modes
+        say("comparing with an exact scan")
         vectors = embedder.embed(texts)
         result["recall@10 against exact"] = filtered_recall(engine, asked[:100], vectors)
         if not given.without_lancedb:
+            say("building LanceDB's table and indexes")
             peer = lance(Path(folder) / "lance", texts, vectors)
             embed = engine.embedder.embed_query
+            say("searching with LanceDB")
             modes["LanceDB hybrid"] = timed(lambda text: peer(text, embed(text).vector), asked)
             result["times faster than LanceDB (p50)"] = round(
                 modes["LanceDB hybrid"]["p50"] / modes["hybrid"]["p50"], 2
@@ -273,8 +284,11 @@ def main() -> None:
             )
         alone = engine_over(copied(engine, Path(folder) / "one.db"), embedder)
         alone.embedder = engine.embedder
+        say(f"making {given.revisions} revisions")
         with_history(engine, texts, given.revisions)
+        say("searching with history")
         result["history"] = cost_of_history(alone, engine, asked)
+    say("done")
     print(json.dumps(result, indent=2))
     if given.json:
         given.json.write_text(json.dumps(result, indent=2) + "\n")
