@@ -346,6 +346,19 @@ def test_the_last_use_is_written_once_a_minute(timed: SqliteStore, clock: Clock)
     assert [s.total_seconds() for s in stamps if s is not None] == [0, 0, 0, 60, 60, 60, 121]
 
 
+def test_within_a_minute_nobody_even_tries_to_write(
+    timed: SqliteStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key_id, _ = made(timed)
+    written: list[dict[str, datetime]] = []
+    monkeypatch.setattr(timed._uses, "_write", written.append)
+    for seconds in (0, 1, 59, 60, 61):
+        clock.now = NOW + timedelta(seconds=seconds)
+        timed.touch_key(key_id)
+        timed._uses.flush()
+    assert written == [{key_id: NOW}, {key_id: NOW + timedelta(seconds=60)}]
+
+
 def test_two_processes_together_write_once_a_minute(
     timed: SqliteStore, clock: Clock, tmp_path: Path
 ) -> None:
