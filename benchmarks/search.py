@@ -32,7 +32,7 @@ from sourcebook.model import Block, Document, Filter, ReadContext
 from sourcebook.models.install import locate
 from sourcebook.models.late import TokenCodec
 from sourcebook.models.static import StaticModel
-from sourcebook.ports import EmbeddedQuery
+from sourcebook.ports import EmbeddedQuery, Usage
 from sourcebook.querying.prepare import normalize
 from sourcebook.stores.sqlite import SqliteStore
 
@@ -49,6 +49,7 @@ class TurnedStatic:
 
     provider, model, dimensions, max_tokens = "bench", "gte-small", DIMENSIONS, 510
     """The reranker's weights are those of gte-small: here they only have to cost what they cost."""
+    usage = Usage()
 
     def __init__(self) -> None:
         self._model = StaticModel(locate(BOUNDARY_MODEL))
@@ -131,7 +132,7 @@ class CachedVectors:
         self.provider, self.model = embedder.provider, embedder.model
         self.dimensions, self.max_tokens = embedder.dimensions, embedder.max_tokens
         self.count, self.embed, self.late = embedder.count, embedder.embed, embedder.late
-        self.embed_late = embedder.embed_late
+        self.embed_late, self.usage = embedder.embed_late, embedder.usage
         self._embedder = embedder
 
     def embed_query(self, text: str) -> EmbeddedQuery:
