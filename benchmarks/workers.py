@@ -15,18 +15,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import random
 import re
 import signal
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import cached_property
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import numpy as np
@@ -57,9 +60,12 @@ class Service:
     usage = Usage()
 
     def __init__(self, log: Path | None = None, latency_s: float = 0.0) -> None:
-        self._model = StaticModel(locate(BOUNDARY_MODEL))
         self._log = log
         self._latency_s = latency_s
+
+    @cached_property
+    def _model(self) -> StaticModel:
+        return StaticModel(locate(BOUNDARY_MODEL))
 
     def count(self, texts: Sequence[str]) -> list[int]:
         return [len(text.split()) for text in texts]
@@ -96,38 +102,36 @@ def work(path: Path, name: str, pace: Pace, latency_s: float) -> None:
 class Workers:
     """Processes that are started, killed and started again."""
 
-    def __init__(self, path: Path, number: int, pace: Pace, latency_s: float) -> None:
-        self._path = path
-        self._options = [str(pace.batch), str(pace.lease_s), str(latency_s)]
-        self._started = 0
+    def __init__(self, start: Callable[[str], BaseProcess], path: Path, number: int) -> None:
+        self._start, self._path = start, path
+        self._running = [start(f"w{n:04d}") for n in range(number)]
         self.kills = 0
         self.expired: Counter[str] = Counter()
         """How often the lease on a text was left to run out."""
-        self._running = [self._start() for _ in range(number)]
-
-    def _start(self) -> tuple[str, subprocess.Popen[bytes]]:
-        name = f"w{self._started:04d}"
-        self._started += 1
-        command = [sys.executable, __file__, "--work", str(self._path), name, *self._options]
-        return name, subprocess.Popen(command)
 
     def kill_one(self) -> None:
-        """What it held at the end is read when it is certainly dead."""
-        place = random.randrange(len(self._running))
-        name, process = self._running[place]
-        process.kill()
-        process.wait()
-        self.kills += 1
+        """One of those that hold something, if there is one. What it held at the end is read when
+        it is certainly dead."""
         with closing(sqlite3.connect(self._path, timeout=60)) as db:
-            rows = db.execute("SELECT text_hash FROM claim WHERE worker = ?", (name,))
+            at_work = {row[0] for row in db.execute("SELECT DISTINCT worker FROM claim")}
+            places = [n for n, each in enumerate(self._running) if each.name in at_work]
+            if not places:
+                return
+            place = random.choice(places)
+            process = self._running[place]
+            process.kill()
+            process.join()
+            rows = db.execute("SELECT text_hash FROM claim WHERE worker = ?", (process.name,))
             self.expired.update(row[0] for row in rows.fetchall())
-        self._running[place] = self._start()
+        self.kills += 1
+        self._running[place] = self._start(f"w{len(self._running) + self.kills:04d}")
 
     def stop(self) -> None:
-        for _, process in self._running:
+        for process in self._running:
             process.terminate()
-        ends = {process.wait(timeout=120) for _, process in self._running}
-        if ends - {0, -signal.SIGTERM}:  # by the signal itself: it was still starting
+        for process in self._running:
+            process.join(120)
+        if {process.exitcode for process in self._running} - {0, -signal.SIGTERM}:
             raise SystemExit("a worker that was asked to stop ended with an error")
 
     def embedded(self) -> Counter[str]:
@@ -200,57 +204,72 @@ class Searcher:
                 yield f"{len(left_out)} nearer passages were left out"
 
 
-def search(path: Path, number: int) -> None:
-    """Until SIGTERM; then what was seen, as JSON on stdout."""
+def search(path: Path, texts: Sequence[str], seen: Connection) -> None:
+    """Until SIGTERM; then what was seen is sent."""
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    searcher, asked = Searcher(path, passages(number)), questions()
+    searcher, asked = Searcher(path, texts), questions()
     while not stop.is_set():
         searcher.ask(random.choice(asked), random.choice(["dense", "hybrid"]))
-    seen = ("asked", "degraded", "complete", "wrong")
-    print(json.dumps({name: getattr(searcher, name) for name in seen}))
+    seen.send(
+        {name: getattr(searcher, name) for name in ("asked", "degraded", "complete", "wrong")}
+    )
 
 
 # --- all of it -----------------------------------------------------------------------------------
 
 
 def run(folder: Path, given: argparse.Namespace) -> dict[str, object]:
+    processes = multiprocessing.get_context(given.start)
     texts, path = passages(given.passages), folder / "store.db"
-    engine = engine_over(path, Service())
-    engine.take_in(Request(document(n, t) for n, t in enumerate(texts)), wait=False)
-    command = [sys.executable, __file__, "--search", str(path), str(given.passages)]
-    searcher = subprocess.Popen(command, stdout=subprocess.PIPE)
-    start = time.perf_counter()
-    workers = Workers(path, given.workers, Pace(given.batch, given.lease), given.latency)
-    while engine.lag()[0]:
+    with engine_over(path, Service()) as engine:
+        engine.take_in(Request(document(n, t) for n, t in enumerate(texts)), wait=False)
+    pace = Pace(given.batch, given.lease)
+
+    def start(name: str) -> BaseProcess:
+        made = (path, name, pace, given.latency)
+        process = processes.Process(target=work, args=made, name=name, daemon=True)
+        process.start()
+        return process
+
+    seen, there = processes.Pipe(duplex=False)
+    searcher = processes.Process(target=search, args=(path, texts, there), daemon=True)
+    searcher.start()
+    begun = time.perf_counter()
+    workers = Workers(start, path, given.workers)
+    while left(path):
         time.sleep(random.expovariate(1 / given.kill_every))
-        if engine.lag()[0] > given.batch:
+        if workers.kills < given.kills:
             workers.kill_one()
-    seconds = time.perf_counter() - start
-    time.sleep(1.0)
+    seconds = time.perf_counter() - begun
+    time.sleep(given.complete)
     workers.stop()
     searcher.terminate()
-    seen = json.loads(searcher.communicate(timeout=120)[0])
     return {
         "passages": len(texts),
         "workers": given.workers,
         "kills": workers.kills,
         "seconds": round(seconds, 1),
-        **vectors_in(engine, texts),
+        **vectors_in(path, texts),
         **embedded_twice(workers),
-        "searches": seen,
+        "searches": seen.recv(),
     }
 
 
-def vectors_in(engine: Engine, texts: Sequence[str]) -> dict[str, int]:
+def left(path: Path) -> int:
+    """Without a connection that stays open: processes are forked here."""
+    with engine_over(path, Service()) as engine:
+        return engine.lag()[0]
+
+
+def vectors_in(path: Path, texts: Sequence[str]) -> dict[str, int]:
     """Every text has one vector, and it is its own."""
-    rows = engine.store.reader().execute("SELECT text_hash, data FROM vector").fetchall()
-    known = {
-        digest(text): vector
-        for text, vector in zip(texts, engine.embedder.embed(texts), strict=True)
-    }
+    with engine_over(path, Service()) as engine:
+        rows = engine.store.reader().execute("SELECT text_hash, data FROM vector").fetchall()
+        vectors, failed = engine.embedder.embed(texts), engine.lag()[1]
+    known = {digest(text): vector for text, vector in zip(texts, vectors, strict=True)}
     own = sum(np.allclose(np.frombuffer(data, "<f4"), known[key], atol=CLOSE) for key, data in rows)
-    return {"vectors": len(rows), "vectors_right": own, "failed": engine.lag()[1]}
+    return {"vectors": len(rows), "vectors_right": own, "failed": failed}
 
 
 def embedded_twice(workers: Workers) -> dict[str, int]:
@@ -284,16 +303,13 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--lease", type=float, default=15.0, help="seconds")
     parser.add_argument("--latency", type=float, default=0.5, help="seconds that a call takes")
+    parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--kill-every", type=float, default=0.7, help="seconds, on average")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--work", nargs=5, help=argparse.SUPPRESS)
-    parser.add_argument("--search", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--complete", type=float, default=10.0, help="seconds of search behind it")
+    parser.add_argument("--start", choices=["spawn", "fork"], default="spawn")
     given = parser.parse_args()
-    if given.work:
-        path, name, batch, lease, latency = given.work
-        return work(Path(path), name, Pace(int(batch), float(lease)), float(latency))
-    if given.search:
-        return search(Path(given.search[0]), int(given.search[1]))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as folder:
         result = run(Path(folder), given)
     print(json.dumps(result, indent=2))

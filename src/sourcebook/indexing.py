@@ -56,7 +56,7 @@ class Pace:
     backoff: Backoff = Backoff()
     first_pause_s: float = 1.0
     longest_pause_s: float = 60.0
-    patience: int = 5
+    patience: int = 3
     """Batches in a row that a model may leave without an answer before a caller that waits gives
     up; a worker only pauses longer."""
 
@@ -259,11 +259,12 @@ def rate(store: Store, scope: Scope, since: int = 0) -> int:
     many there were."""
     done = 0
     while nodes := store.unscored(scope, QUALITY_VERSION, _RATED, since):
-        texts = ((node, store.text(scope, node)) for node in nodes)
-        scores = {
-            node.version_id: score(text, kind=node.kind, title=node.title).to_dict()
-            for node, text in texts
-        }
+        scores = {}
+        for node in nodes:
+            with contextlib.suppress(NotFound):  # retention may drop it meanwhile
+                text = store.text(scope, node)
+                rated = score(text, kind=node.kind, title=node.title)
+                scores[node.version_id] = rated.to_dict()
         store.put_quality(scope, QUALITY_VERSION, scores)
         done += len(nodes)
     return done

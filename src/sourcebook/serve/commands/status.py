@@ -59,9 +59,8 @@ def _pending(index: dict[str, Any]) -> str:
 
 def _work(index: dict[str, Any]) -> list[tuple[str, str]]:
     """How fast vectors come, and what they took so far."""
-    rows = (
-        [("vectors per second", f"{index['vectors_per_s']:,.1f}")] if index["vectors_per_s"] else []
-    )
+    rate = index["vectors_per_s"]
+    rows = [("throughput", f"{rate:,.1f} vectors a second")] if rate else []
     for each in index["spending"]:
         cost = "" if not each["cost"] else f", {each['cost']:,.4f} US dollars"
         took = f"{each['texts']:,} texts, {each['tokens']:,} tokens, {_span(each['seconds'])}"
@@ -82,7 +81,7 @@ def _failures(out: Console, index: dict[str, Any]) -> None:
     if index["failed"]:
         texts = count(index["failed"], "text")
         advice = "`sourcebook reindex --failed` tries them again"
-        note(out, "failed", f"{texts} could not be embedded and were given up; {advice}")
+        note(out, "failed", f"{texts} could not be embedded; {advice}")
     if index["failures"]:
         rows = [
             (_start(f["text"]), f["error"], f["attempts"], "given up" if f["dead"] else "again")
