@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sourcebook import Sourcebook
 from sourcebook.errors import ModelUnavailable
-from tests.models.embedding_server import DEPLOYMENT, DIMENSIONS, KEY, EmbeddingServer
+from sourcebook.indexing import Pace
+from sourcebook.ports import Backoff
+from tests.models.embedding_server import (
+    DEPLOYMENT,
+    DIMENSIONS,
+    FORBIDDEN,
+    KEY,
+    EmbeddingServer,
+    static,
+)
 
 PROVIDERS = ("ollama", "openai", "azure", "cohere")
 NOTES = {
@@ -18,6 +29,8 @@ NOTES = {
     "bakery.md": "# Bakery\n\nThe baker kneads flour, water and yeast before dawn.",
     "court.md": "# Court\n\nThe judge adjourned the trial until both lawyers had read the files.",
 }
+
+SUBJECTS = "ships bread judges bicycles music winter doctors money horses maps gardens wine".split()
 
 
 @pytest.fixture(autouse=True)
@@ -119,3 +132,40 @@ def test_a_large_document_is_cut_to_what_the_model_takes(
         outcome = sb.ingest(long)
         assert outcome.pending_vectors == 0
         assert outcome.counts["chunk"] > 12
+
+
+def test_a_service_that_misbehaves_in_every_way_loses_no_text(
+    server: EmbeddingServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for subject in SUBJECTS:
+        (folder / f"{subject}.md").write_text(f"Note on {subject}.")
+    (folder / "bad.md").write_text(f"This one has {FORBIDDEN} in it.")
+    server.script = ["429", "hang up", "500", "html", "cut off", "list"]
+    wrong = iter(
+        [
+            lambda rows: rows[:-1],
+            lambda rows: [row[:-1] for row in rows],
+            lambda rows: [[0.0] * len(row) for row in rows],
+            lambda rows: [[None] * len(row) for row in rows],
+        ]
+    )
+    server.spoil = lambda rows: next(wrong, lambda fine: fine)(rows)
+    with opened(server, "cohere", batch_texts=4, concurrency=2) as sb:
+        sb.ingest(folder, wait=False)
+        (indexer,) = sb.indexers("test", Pace(backoff=Backoff(attempts=50, first_s=0.0)))
+        for _ in range(20):
+            indexer.step()
+        index = sb.status()["index"]
+        assert (index["pending"], index["failed"]) == (0, 1)
+        assert FORBIDDEN in index["failures"][0]["text"]
+        (space,) = sb.status()["spaces"]
+    with sqlite3.connect(tmp_path / "store.db") as db:
+        stored = [np.frombuffer(row[0], "<f4") for row in db.execute("SELECT data FROM vector")]
+    sent = sorted({text for text in server.texts() if FORBIDDEN not in text and "Note" in text})
+    real = static().embed(sent)
+    assert (len(stored), len(sent), space["dimensions"]) == (12, 12, DIMENSIONS)
+    nearest = {int(np.argmax(real @ vector)) for vector in stored}
+    assert nearest == set(range(12))  # each text has its own vector,
+    assert min(float((real @ vector).max()) for vector in stored) > 0.9999  # and it is the true one

@@ -148,7 +148,7 @@ def _to_be_made(file: Path) -> Check:
         return Check(
             "store", "ok", f"{file} is not there yet; the first `sourcebook ingest` makes it"
         )
-    return Check("store", "failed", f"{folder} is not writable", "choose another --store")
+    return Check("store", "failed", f"no store can be made in {folder}", "choose another --store")
 
 
 def _writable(engine: Engine, file: Path) -> Check:

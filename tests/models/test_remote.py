@@ -378,6 +378,16 @@ def test_dimensions_that_nobody_knows_are_asked_once(
         made.embed(TEXTS)
 
 
+def test_first_answers_of_two_lengths_are_never_mixed(server: EmbeddingServer) -> None:
+    server.delay = 0.1  # both are under way before one has answered
+    lengths = iter([100, 200])
+    server.spoil = lambda rows: [row[: next(lengths)] for row in rows]
+    made = embedder("ollama", server, model="house-model", dimensions=None, batch_texts=1)
+    with pytest.raises(ModelUnavailable, match="numbers where"):
+        made.embed(["a", "b"])
+    assert made.dimensions in (100, 200)
+
+
 def test_a_wrong_first_answer_does_not_decide(server: EmbeddingServer) -> None:
     made = embedder("ollama", server, model="house-model", dimensions=None)
     server.spoil = lambda rows: [[0.0] * 5 for _ in rows]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 from collections.abc import Iterator
@@ -111,11 +110,11 @@ def test_a_model_that_there_is_not(cli: Cli, empty: Path) -> None:
     assert "choose one of" in checks(ran)["embedding"]["advice"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="for root every folder is writable")
-def test_a_folder_that_is_not_writable(cli: Cli, empty: Path) -> None:
-    (empty / "locked").mkdir(mode=0o500)
-    ran = cli("--store", "sqlite:///locked/x.db", "doctor", "--json")
+def test_a_store_where_none_can_be_made(cli: Cli, empty: Path) -> None:
+    Path("note.md").write_text("A file is no folder.")
+    ran = cli("--store", "sqlite:///note.md/x.db", "doctor", "--json")
     assert (ran.status, statuses(ran)["store"]) == (1, "failed")
+    assert checks(ran)["store"]["advice"] == "choose another --store"
 
 
 def test_a_store_that_is_none(cli: Cli, empty: Path) -> None:
