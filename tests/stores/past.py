@@ -25,6 +25,7 @@ from sourcebook.model import (
     Tree,
 )
 from sourcebook.ports import Store, Within
+from tests.stores import walls
 from tests.stores.conformance import SCOPE, SPACE, end, everything, head, put, tree, units
 
 WORDS = ("red", "blue", "fox", "whale", "runs")
@@ -156,6 +157,32 @@ class PastConformance:
         ]
         assert {repr(x) for x in found.gone_relations} == links[0] - links[1]
         assert {repr(x) for x in found.new_relations} == links[1] - links[0]
+
+    def test_what_ended_and_came_back_as_it_was_is_no_difference(self, store: Store) -> None:
+        put(store, related("a", ("one",), "b"))
+        end(store, "a")
+        put(store, related("a", ("one",), "b"))
+        for old, new in ((1, 3), (3, 1)):
+            assert store.difference(SCOPE, old, new) == Difference((), (), (), ())
+
+    @relaxed
+    @given(history=walls.histories)
+    def test_the_difference_is_that_of_what_a_reader_sees(
+        self, store: Store, history: list[list[Any]]
+    ) -> None:
+        """As if what is hidden had never been written; also where only a label changed."""
+        full, part = (Scope("acme", "diff", uuid4().hex) for _ in range(2))
+        last = walls.both(store, full, part, history)
+        full, part = walls.seen_as(full), walls.seen_as(part)
+        for old in range(last + 1):
+            for new in range(last + 1):
+                found = store.difference(full, old, new)
+                assert repr(found) == repr(store.difference(part, old, new))
+                before, after = (
+                    set(map(repr, store.relations(full, [*"abcdef"], r, 500))) for r in (old, new)
+                )
+                assert set(map(repr, found.gone_relations)) == before - after
+                assert set(map(repr, found.new_relations)) == after - before
 
     # --- what is dropped -----------------------------------------------------------------------
 

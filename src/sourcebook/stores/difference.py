@@ -21,13 +21,24 @@ def difference(
     earlier, later = min(old, new), max(old, new)
     ended = {"revision": earlier, "high": later, "kind": kind}
     begun = {"revision": later, "low": earlier, "kind": kind}
-    gone_nodes = _nodes(db, view, "nodes_ended_between", ended)
-    new_nodes = _nodes(db, view, "nodes_between", begun)
+    gone_nodes, new_nodes = _apart(
+        _nodes(db, view, "nodes_ended_between", ended), _nodes(db, view, "nodes_between", begun)
+    )
     gone_relations = _relations(db, view, "relations_ended_between", ended)
     new_relations = _relations(db, view, "relations_between", begun)
     if old <= new:
         return Difference(gone_nodes, new_nodes, gone_relations, new_relations)
     return Difference(new_nodes, gone_nodes, new_relations, gone_relations)
+
+
+def _apart(gone: tuple[Node, ...], new: tuple[Node, ...]) -> tuple[tuple[Node, ...], ...]:
+    """Without nodes that ended and came back as they were."""
+    known = {node.id: node for node in new}
+    back = {node.id for node in gone if known.get(node.id) == node}
+    return (
+        tuple(node for node in gone if node.id not in back),
+        tuple(node for node in new if node.id not in back),
+    )
 
 
 def _nodes(db: sqlite3.Connection, view: View, name: str, values: Values) -> tuple[Node, ...]:
