@@ -41,7 +41,7 @@ class Sourcebook(Engine):
         settings = load(config, store=store, **given)
         embedder = make_embedder(settings.embedding)
         generator, judge = _generators(settings)
-        opened = _store(settings)
+        opened = open_store(settings.store, busy_timeout_s=settings.busy_timeout_s)
         folder = opened.path.resolve().parent
         root = folder.parent if folder.name == HOME else folder
         made = (settings, opened, embedder, _chunker(settings, embedder), root)
@@ -90,13 +90,14 @@ def store_file(settings: Settings) -> Path:
     return Location.parse(settings.store).path
 
 
-def _store(settings: Settings) -> SqliteStore:
-    scheme = settings.store.partition(":")[0]
+def open_store(url: str, *, busy_timeout_s: float = 10.0) -> SqliteStore:
+    """The store alone, without a model."""
+    scheme = url.partition(":")[0]
     if scheme != "sqlite":
         raise InvalidInput(
-            f"the store {settings.store!r} is not known; use sqlite:///path/file.db", field="store"
+            f"the store {url!r} is not known; use sqlite:///path/file.db", field="store"
         )
-    return SqliteStore.open(settings.store, busy_timeout=settings.busy_timeout_s)
+    return SqliteStore.open(url, busy_timeout=busy_timeout_s)
 
 
 def _generators(settings: Settings) -> tuple[Generator | None, Generator | None]:

@@ -437,7 +437,8 @@ class Store(Protocol):
 
     def coverage(self, scope: Scope, space: Space, within: Within) -> Coverage: ...
     def has_facet(self, scope: Scope, keys: Sequence[str]) -> bool:
-        """Whether any passage, of any revision, has metadata under one of these keys."""
+        """Whether any passage that the reader may see, of any revision, has metadata under one of
+        these keys."""
         ...
 
     # vectors

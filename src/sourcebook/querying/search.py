@@ -92,7 +92,9 @@ class Searches:
             found.degraded.append(Degraded("dense", str(error)))
         if sparse is not None:
             sparse.result()
-        return found
+        # In a fixed order, not that of the threads: sums of scores depend on it in the last bit.
+        lists = {name: found.lists[name] for name in sources if name in found.lists}
+        return replace(found, lists=lists)
 
     def _sparse(self, found: Found, query: PreparedQuery, depth: int, within: Within) -> None:
         with found.timed("sparse"):

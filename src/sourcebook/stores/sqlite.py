@@ -338,7 +338,8 @@ class SqliteStore:
         return Coverage(self._one("lane_size", scope, **place)[0], 0)
 
     def has_facet(self, scope: Scope, keys: Sequence[str]) -> bool:
-        """Whether any passage, of any revision, has metadata under one of these keys."""
+        """Whether any passage that the reader may see, of any revision, has metadata under one of
+        these keys."""
         return any(self._one("has_facet", scope, key=key)[0] for key in keys)
 
     # --- vectors -------------------------------------------------------------------------------

@@ -55,6 +55,13 @@ $.source, $.start, $."end", $.section_path, $.page, $.metadata
 -- Not one that only says how a document is made up.
 $.type NOT IN ('contains', 'follows', 'responds-to')
 
+-- fragment: not_stated
+-- No document states that relationship, to the reader.
+NOT EXISTS (
+  SELECT 1 FROM link o
+  WHERE o.repository = :repository AND o.source_id = $.source_id AND o.target_id = $.target_id
+    AND o.type = $.type AND o.metadata = $.metadata AND {visible o} AND {readable_link o})
+
 -- fragment: as_text
 -- A JSON value as filters compare it.
 CASE $.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST($.value AS TEXT) END
@@ -148,27 +155,26 @@ ORDER BY n.id
 
 -- name: relations_between
 -- Relationships that revision :revision states and the earlier :low does not, whichever document
--- states them.
+-- states them. To a reader with roles one may come or go without being written anew, when a document
+-- gets another label; so all are compared.
 SELECT DISTINCT l.source_id, l.target_id, l.type, l.metadata FROM link l
 WHERE l.repository = :repository AND l.born > :low AND l.born <= :revision
-  AND {visible l} AND {is_relation l} AND {readable_link l}
-  AND NOT EXISTS (
-    SELECT 1 FROM link o
-    WHERE o.repository = :repository AND o.source_id = l.source_id AND o.target_id = l.target_id
-      AND o.type = l.type AND o.metadata = l.metadata
-      AND {visible o at :low} AND {readable_link o at :low})
+  AND {visible l} AND {is_relation l} AND {readable_link l} AND {not_stated l at :low}
+UNION
+SELECT l.source_id, l.target_id, l.type, l.metadata FROM link l
+WHERE :readable IS NOT NULL AND l.repository = :repository
+  AND {visible l} AND {is_relation l} AND {readable_link l} AND {not_stated l at :low}
 ORDER BY 3, 1, 2, 4
 
 -- name: relations_ended_between
 -- Relationships that revision :revision states and the later :high does not.
 SELECT DISTINCT l.source_id, l.target_id, l.type, l.metadata FROM link l
 WHERE l.repository = :repository AND l.died > :revision AND l.died <= :high
-  AND {visible l} AND {is_relation l} AND {readable_link l}
-  AND NOT EXISTS (
-    SELECT 1 FROM link o
-    WHERE o.repository = :repository AND o.source_id = l.source_id AND o.target_id = l.target_id
-      AND o.type = l.type AND o.metadata = l.metadata
-      AND {visible o at :high} AND {readable_link o at :high})
+  AND {visible l} AND {is_relation l} AND {readable_link l} AND {not_stated l at :high}
+UNION
+SELECT l.source_id, l.target_id, l.type, l.metadata FROM link l
+WHERE :readable IS NOT NULL AND l.repository = :repository
+  AND {visible l} AND {is_relation l} AND {readable_link l} AND {not_stated l at :high}
 ORDER BY 3, 1, 2, 4
 
 
@@ -403,7 +409,9 @@ SELECT count(*) FROM passage p
 WHERE p.repository = :repository AND {in_lane p} AND {visible p} AND {readable p}
 
 -- name: has_facet
-SELECT EXISTS (SELECT 1 FROM facet WHERE repository = :repository AND key = :key)
+SELECT EXISTS (
+  SELECT 1 FROM facet f CROSS JOIN passage p ON p.row = f.passage
+  WHERE f.repository = :repository AND f.key = :key AND {readable p})
 
 -- name: facet
 -- The passages that have this value.
