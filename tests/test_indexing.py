@@ -246,7 +246,8 @@ def test_vectors_of_another_shape_are_never_stored(
     assert fill(store, model, SCOPE, SPACE, pace=QUICK) == 0
     check_all_is_right(store, set(texts))
     assert set(listed(store)) == set(texts)
-    assert {each.dead for each in store.failures(SCOPE, SPACE, 99)} == {True}
+    assert {each.dead for each in store.failures(SCOPE, SPACE, 99)} == {False}
+    assert store.index_health(SCOPE, SPACE).retrying == 8
 
 
 def test_a_model_that_does_not_answer_is_given_up_after_a_while(store: SqliteStore) -> None:
@@ -266,6 +267,36 @@ def test_a_model_that_does_not_answer_is_given_up_after_a_while(store: SqliteSto
     time.sleep(0.02)
     assert fill(store, Model(), SCOPE, SPACE, pace=QUICK) == 100
     check_all_is_right(store, set())
+
+
+def test_no_text_is_given_up_because_a_service_is_down(store: SqliteStore) -> None:
+    texts = texts_in(store, 20)
+
+    def down(texts: Sequence[str], vectors: Vectors) -> Vectors:
+        raise ModelUnavailable("nobody listens")
+
+    for _ in range(4):
+        fill(store, Model(down), SCOPE, SPACE, pace=QUICK)
+    health = store.index_health(SCOPE, SPACE)
+    assert (health.failed, health.pending) == (0, 20)
+    assert fill(store, Model(), SCOPE, SPACE, pace=QUICK) == 20
+    check_all_is_right(store, set())
+    assert len(texts) == 20
+
+
+def test_a_text_that_brings_the_service_down_is_found(store: SqliteStore) -> None:
+    """What failed comes back in smaller pieces, so that the others get their vectors."""
+    texts_in(store, 40)
+
+    def poisoned(texts: Sequence[str], vectors: Vectors) -> Vectors:
+        if "text 013" in texts:
+            raise ModelUnavailable("502")
+        return vectors
+
+    model = Model(poisoned)
+    fill(store, model, SCOPE, SPACE, pace=QUICK)
+    check_all_is_right(store, {"text 013"})
+    assert listed(store) == {"text 013": "502"}
 
 
 @settings(

@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -117,8 +117,10 @@ class Indexer:
         return batch
 
     def _embed(self, held: list[Pending], batch: Batch) -> None:
-        """Where one text makes a call fail, halves are tried until it is alone."""
-        pieces = [held]
+        """Where the model refuses a text, halves are tried until it is alone. A call that gets no
+        answer may be the service's fault or a text's: what failed before goes in smaller pieces,
+        and a text that fails alone while others are embedded is to blame."""
+        pieces, outage = _pieces(held), replace(self.pace.backoff, attempts=None)
         while pieces:
             piece = pieces.pop()
             try:
@@ -127,10 +129,12 @@ class Indexer:
                 if not _halved(pieces, piece):
                     self._fail(piece, str(error), batch, _REFUSED)
             except ModelUnavailable as error:
-                batch.outage = True
-                self._fail(piece, str(error), batch)
-                self._release(pieces)
-                return
+                guilty = len(piece) == 1 and batch.stored > 0
+                self._fail(piece, str(error), batch, self.pace.backoff if guilty else outage)
+                if batch.stored == 0:
+                    batch.outage = True
+                    self._release(pieces)
+                    return
             except (StoreError, NotFound):
                 raise
             except Exception as error:  # noqa: BLE001  whatever a model does is kept with the text
@@ -159,10 +163,8 @@ class Indexer:
         """What is no unit vector of the space is a failure, and never stored."""
         expected = (len(piece), self.space.dimensions)
         if np.shape(vectors) != expected:
-            batch.outage = True
             shape = f"{np.shape(vectors)} numbers for {expected}"
-            self._fail(piece, f"{self.embedder.model} gave {shape}", batch)
-            return
+            raise ModelUnavailable(f"{self.embedder.model} gave {shape}")
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
         sound = np.abs(lengths - 1) <= UNIT
         for row in np.flatnonzero(~sound):
@@ -268,6 +270,17 @@ def rate(store: Store, scope: Scope, since: int = 0) -> int:
         store.put_quality(scope, QUALITY_VERSION, scores)
         done += len(nodes)
     return done
+
+
+def _pieces(held: list[Pending]) -> list[list[Pending]]:
+    """What never failed in one, first; the rest in a quarter of that for each time it failed. They
+    are taken from the end."""
+    pieces: list[list[Pending]] = []
+    for attempts in sorted({each.attempts for each in held}):
+        alike = [each for each in held if each.attempts == attempts]
+        size = max(len(held) >> 2 * min(attempts, 16), 1)
+        pieces += [alike[at : at + size] for at in range(0, len(alike), size)]
+    return pieces[::-1]
 
 
 def _halved(pieces: list[list[Pending]], piece: list[Pending]) -> bool:

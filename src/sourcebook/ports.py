@@ -169,6 +169,8 @@ class Pending:
 
     text_hash: str
     text: str
+    attempts: int = 0
+    """How often it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +180,8 @@ class Backoff:
     first_s: float = 1.0
     factor: float = 4.0
     longest_s: float = 600.0
-    attempts: int = 5
-    """After so many it is given up."""
+    attempts: int | None = 5
+    """After so many it is given up; None is never."""
 
     def wait_s(self, attempts: int, draw: float) -> float:
         """After the last of `attempts`. `draw`, from 0 to 1, keeps texts that failed together from

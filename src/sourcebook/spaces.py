@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from sourcebook import indexing
 from sourcebook.errors import InvalidInput, ModelUnavailable, SpaceMismatch
-from sourcebook.model import Scope, Space
+from sourcebook.model import ReadContext, Scope, Space
 from sourcebook.ports import Embedder, Store
 
 Makes = Callable[[str, str, int | None], Embedder]
@@ -66,6 +66,8 @@ class Spaces:
 
     def to_fill(self) -> list[tuple[Embedder, Space]]:
         """The active space first, then those that are being built."""
+        if self.active() is None and self.store.resolve(self.scope, ReadContext()).revision:
+            self.require()
         known = self.store.spaces(self.scope)
         wanted = [s for state in ("active", "building") for s in known if s.state == state]
         return [(self.embedder(space), space) for space in wanted]

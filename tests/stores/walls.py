@@ -212,3 +212,23 @@ class WallConformance:
         assert (told.message, told.counts) == ("", {})
         assert whole.message == "the merger"
         assert whole.counts
+
+    def test_a_relationship_goes_with_what_turns_hidden(self, store: Store) -> None:
+        """Although it is not written anew: the document that states it only has another label."""
+        said = labelled("a", "red one", None, "b")
+        put(store, said, labelled("b", "red two", None), scope=FULL)
+        put(store, labelled("a", "red one", "board", "b"), scope=FULL)
+        put(store, said, scope=FULL)
+        link = Link("a", "b", "references")
+        for old, new in ((1, 2), (3, 2)):
+            assert store.difference(seen_as(FULL), old, new).gone_relations == (link,)
+            assert store.difference(seen_as(FULL), new, old).new_relations == (link,)
+            assert store.difference(FULL, old, new).gone_relations == ()
+        assert store.difference(seen_as(FULL), 1, 3).gone_relations == ()
+
+    def test_metadata_of_hidden_passages_is_not_known(self, store: Store) -> None:
+        put(store, labelled("s", "red", "board"), scope=FULL)
+        assert store.has_facet(FULL, ["topic"])
+        assert not store.has_facet(seen_as(FULL), ["topic"])
+        put(store, labelled("a", "red", "staff"), scope=FULL)
+        assert store.has_facet(seen_as(FULL), ["other", "topic"])

@@ -98,7 +98,7 @@ def texts(
     """In the given order."""
     values = {"repository": repository, "space": space, "hashes": json.dumps(list(hashes))}
     rows = db.execute(QUERIES["claimed_texts"], values).fetchall()
-    found = {row[0]: Pending(row[0], _words(row[1], row[2])) for row in rows}
+    found = {row[0]: Pending(row[0], _words(row[1], row[2]), row[3]) for row in rows}
     return [found[key] for key in hashes if key in found]
 
 
@@ -143,7 +143,7 @@ def fail(
     for key, before in db.execute(QUERIES["attempts"], values).fetchall():
         attempts = before + 1
         wait = timedelta(seconds=backoff.wait_s(attempts, random.random()))
-        dead = attempts >= backoff.attempts
+        dead = backoff.attempts is not None and attempts >= backoff.attempts
         times = (stamp(now), stamp(now + wait))
         rows.append((space, key, attempts, errors[key][:_SHOWN], *times, int(dead)))
     db.executemany(QUERIES["add_failure"], rows)

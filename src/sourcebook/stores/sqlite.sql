@@ -523,8 +523,10 @@ WHERE {unembedded w} AND {free w}
 INSERT OR REPLACE INTO claim (space, text_hash, worker, until) VALUES (?, ?, ?, ?)
 
 -- name: claimed_texts
--- The words of a JSON list of hashes.
-SELECT w.value, p.context, p.body
+-- The words of a JSON list of hashes, and how often each failed.
+SELECT w.value, p.context, p.body,
+  coalesce((
+    SELECT f.attempts FROM failure f WHERE f.space = :space AND f.text_hash = w.value), 0)
 FROM json_each(:hashes) w
 CROSS JOIN passage p ON p.row = (
   SELECT min(same.row) FROM passage same

@@ -190,12 +190,13 @@ def _metadata(made: _Made, version: str) -> dict[str, Json]:
 
 
 def _linked(made: _Made, document: Document, live: dict[str, Document]) -> Document:
-    """To documents that may be hidden or not be there at all; either end may state a link."""
+    """To documents that may be hidden or not be there at all. Either end may state a link, or a
+    third one."""
     random, links = made.random, []
     for _ in range(random.randint(0, 2)):
-        ends = [document.element_id, random.choice((*DOCUMENTS, *sorted(live)))]
-        if random.random() < 0.3:
-            ends.reverse()
+        ends = random.choices((*DOCUMENTS, *sorted(live)), k=2)
+        if random.random() < 0.8:
+            ends[random.randrange(2)] = document.element_id
         kind = random.choice(("references", "serves", "supersedes", "supersedes"))
         links.append(Link(ends[0], ends[1], kind, {"note": made.canary()}))
     return replace(document, links=tuple(links))
