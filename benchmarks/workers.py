@@ -237,9 +237,11 @@ def run(folder: Path, given: argparse.Namespace) -> dict[str, object]:
     searcher.start()
     begun = time.perf_counter()
     workers = Workers(start, path, given.workers)
-    while left(path):
+    while waiting := left(path):
+        passed = time.perf_counter() - begun
+        print(f"{passed:.0f} s: {waiting} left, {workers.kills} kills", file=sys.stderr, flush=True)
         time.sleep(random.expovariate(1 / given.kill_every))
-        if workers.kills < given.kills:
+        if workers.kills < given.kills and waiting > given.workers * given.batch // 2:
             workers.kill_one()
     seconds = time.perf_counter() - begun
     time.sleep(given.complete)
@@ -307,7 +309,7 @@ def main() -> None:
     parser.add_argument("--kill-every", type=float, default=0.7, help="seconds, on average")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--complete", type=float, default=10.0, help="seconds of search behind it")
-    parser.add_argument("--start", choices=["spawn", "fork"], default="spawn")
+    parser.add_argument("--start", choices=["fork", "spawn"], default="fork")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as folder:
