@@ -7,6 +7,8 @@ vectors of the static boundary model turned into 384 dimensions: what is measure
 the model. LanceDB holds the same passages and vectors in the same run, with its own vector index
 (IVF-HNSW-SQ) and full-text index, and fuses by its own reciprocal rank fusion. Times are those of
 one process; embedding the query is left out on both sides. Read the ratios: machines differ.
+
+NumPy runs in one thread, as it does under the command line.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 

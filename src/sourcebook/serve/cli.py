@@ -101,7 +101,10 @@ app.add_typer(models.model, name="model")
 
 
 def main() -> int:
-    """The console script."""
+    """The console script. Sums of vectors run in one thread: the work is shared out above them, and
+    threads below that wait for each other cost many times more on a busy machine. Read by NumPy
+    when a command first imports it."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     return run(sys.argv[1:])
 
 
