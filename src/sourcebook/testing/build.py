@@ -77,7 +77,7 @@ class Known:
     """Of the same nodes."""
 
 
-def look(built: Built, place: Scope, random: Random, most: int = 4) -> Known:
+def look(built: Built, place: Scope, random: Random, most: int = 5) -> Known:
     """A few nodes, of any revision, hidden or not."""
     engine = built.engine(place)
     head = engine.resolve().revision

@@ -55,8 +55,8 @@ class _Made:
     number: int
     canaries: int = 0
     live: dict[Scope, dict[str, Document]] = field(default_factory=dict)
-    governed: bool = True
-    """Whether documents now say what standing they have."""
+    governed: str = "all"
+    """Which documents say what standing they have: all, none, or those with a label."""
 
     def canary(self) -> str:
         """Counted through, so that no two are the same, also those of different worlds."""
@@ -109,7 +109,7 @@ def _history(made: _Made, place: Scope, *, home: bool) -> list[Event]:
     revisions = random.randint(2, 3) if home else random.choice((1, 1, 2))
     lazy = random.random() < 0.15
     mine = made.canary()
-    made.governed = random.random() < 0.6
+    made.governed = random.choice(("all", "none", "labelled"))
     events: list[Event] = []
     for revision in range(1, revisions + 1):
         last = revision == revisions
@@ -133,9 +133,8 @@ def _step(
     renamed = [live.pop(name) for name in ends if random.random() < 0.5]
     for name in ends:
         live.pop(name, None)
-    puts = [
-        _document(made, name, mine, live) for name in random.sample(DOCUMENTS, random.randint(1, 3))
-    ]
+    names = random.sample(DOCUMENTS, random.choice((1, 2, 2, 3)))
+    puts = [_document(made, name, mine, live) for name in names]
     for old in renamed:
         name = f"new-{old.element_id}"
         puts.append(replace(old, element_id=name, source=name, links=()))
@@ -178,7 +177,7 @@ def _metadata(made: _Made, version: str) -> dict[str, Json]:
     metadata: dict[str, Json] = {"topic": random.choice((version, "north", "south"))}
     if random.random() < 0.55:
         metadata["visibility"] = random.choice(LABELS)
-    if not made.governed:
+    if made.governed == "none" or (made.governed == "labelled" and "visibility" not in metadata):
         return metadata
     if random.random() < 0.3:
         metadata["document_type"] = random.choice(TYPES)
@@ -193,7 +192,7 @@ def _linked(made: _Made, document: Document, live: dict[str, Document]) -> Docum
     """To documents that may be hidden or not be there at all. Either end may state a link, or a
     third one."""
     random, links = made.random, []
-    for _ in range(random.randint(0, 2)):
+    for _ in range(random.choice((0, 1, 2) if made.governed == "all" else (1, 2))):
         ends = random.choices((*DOCUMENTS, *sorted(live)), k=2)
         if random.random() < 0.8:
             ends[random.randrange(2)] = document.element_id
@@ -216,7 +215,7 @@ def _later(made: _Made, place: Scope) -> list[Event]:
     random = made.random
     mine = made.canary()
     found: list[Event] = []
-    if random.random() < 0.4:
+    if random.random() < 0.3:
         found.append(_step(made, place, mine, 9, wait=True))
     if random.random() < 0.3:
         found.append(Retain(place, random.randint(1, 2)))

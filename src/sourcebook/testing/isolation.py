@@ -31,7 +31,7 @@ OpenSurface = Callable[[], Surface]
 Progress = Callable[["Report"], None]
 WORLDS_A_STORE = 50
 """They are further tenants to each other. A new store costs more than a world does."""
-_SEARCHES, _READS, _AGAIN = 7, 11, 7
+_SEARCHES, _READS, _AGAIN = 6, 12, 6
 """Of a world: searches, which cost most, other reads, and how many of these are asked again after
 something has changed."""
 _OTHERS_ASK = frozenset(("search", "agent", "context", "judge", "status"))
@@ -132,7 +132,7 @@ def _turns(built: Built, seed: int) -> list[Turn]:
 
 
 def _turn(random: Random, world: World, request: Request) -> Turn:
-    if request.action not in _OTHERS_ASK or random.random() < 0.4:
+    if request.action not in _OTHERS_ASK or random.random() < 0.5:
         return Turn(request)
     numbers = range(len(world.others))
     number = random.choice((0, 0, *numbers))

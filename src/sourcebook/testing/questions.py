@@ -15,7 +15,7 @@ from sourcebook.testing.generate import BASELINES, DOCUMENTS, LABELS, REPOSITORI
 from sourcebook.testing.surface import Request
 from sourcebook.testing.worlds import CANARY, Reader, World
 
-_SEARCHES = {"search": 10, "agent": 2, "context": 3, "across": 2, "similar": 1}
+_SEARCHES = {"search": 10, "agent": 2, "context": 2, "across": 1, "similar": 1}
 _READS = {
     "list": 3,
     "get": 4,
