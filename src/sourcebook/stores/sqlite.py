@@ -83,6 +83,7 @@ class SqliteStore:
         self._words = Vocabulary()
         self._texts = TextCache()
         self._repositories: dict[tuple[str, str, str], int] = {}
+        self._space_rows: dict[tuple[int, Space], int] = {}
         self._searcher = Searcher(self.reader)
         self._queries = QueryLog(connections)
         self._claims = claims.Claims()
@@ -303,7 +304,7 @@ class SqliteStore:
         self, scope: Scope, space: Space, vector: Vectors, k: int, within: Within
     ) -> list[Match]:
         with self._reading(scope, within.revision) as (db, repository):
-            row = spaces.find_space(db, repository, space)
+            row = self._space_row(db, repository, space)
             if row is None:
                 return []
             return self._searcher.dense(self._lanes(db, scope), row, vector, k, within)
@@ -324,14 +325,14 @@ class SqliteStore:
         within: Within,
     ) -> Evidence:
         with self._reading(scope, within.revision) as (db, repository):
-            row = spaces.find_space(db, repository, space) if space is not None else None
+            row = self._space_row(db, repository, space) if space is not None else None
             asked = (vector, query, passages, within)
             return self._searcher.evidence(self._lanes(db, scope), row, *asked)
 
     def coverage(self, scope: Scope, space: Space, within: Within) -> Coverage:
         """A space that is not registered has no vectors."""
         with self._reading(scope, within.revision) as (db, repository):
-            row = spaces.find_space(db, repository, space)
+            row = self._space_row(db, repository, space)
             if row is not None:
                 return self._searcher.coverage(self._lanes(db, scope), row, within)
         place = {"revision": within.revision, "resolution": within.resolution}
@@ -340,13 +341,16 @@ class SqliteStore:
     def has_facet(self, scope: Scope, keys: Sequence[str]) -> bool:
         """Whether any passage that the reader may see, of any revision, has metadata under one of
         these keys."""
-        return any(self._one("has_facet", scope, key=key)[0] for key in keys)
+        return bool(self._one("has_facet", scope, keys=json.dumps(list(keys)))[0])
 
     # --- vectors -------------------------------------------------------------------------------
 
     def spaces(self, scope: Scope) -> list[Space]:
         with self._reading(scope) as (db, repository):
-            return list(spaces.spaces(db, repository).values())
+            found = spaces.spaces(db, repository)
+        others = {key: row for key, row in self._space_rows.items() if key[0] != repository}
+        self._space_rows = others | {(repository, space): row for row, space in found.items()}
+        return list(found.values())
 
     def register_space(self, scope: Scope, space: Space) -> Space:
         """The space of that id; made if new. A store that knows it already is only read."""
@@ -407,7 +411,7 @@ class SqliteStore:
     ) -> list[bytes | None]:
         """Of each passage, in order; None where there are none."""
         with self._reading(scope) as (db, repository):
-            row = spaces.find_space(db, repository, space)
+            row = self._space_row(db, repository, space)
             return [] if row is None else spaces.tokens(db, self._view(db, scope), row, passages)
 
     # --- who embeds what -----------------------------------------------------------------------
@@ -615,6 +619,11 @@ class SqliteStore:
                 return _UNKNOWN
             self._repositories[key] = found
         return self._repositories[key]
+
+    def _space_row(self, db: sqlite3.Connection, repository: int, space: Space) -> int | None:
+        """As `spaces` found it last, which every question asks first."""
+        row = self._space_rows.get((repository, space))
+        return spaces.find_space(db, repository, space) if row is None else row
 
     def _view(self, db: sqlite3.Connection, scope: Scope) -> View:
         return labels.view(db, self._repository(scope), scope)

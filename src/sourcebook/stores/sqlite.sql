@@ -410,8 +410,10 @@ WHERE p.repository = :repository AND {in_lane p} AND {visible p} AND {readable p
 
 -- name: has_facet
 SELECT EXISTS (
-  SELECT 1 FROM facet f CROSS JOIN passage p ON p.row = f.passage
-  WHERE f.repository = :repository AND f.key = :key AND {readable p})
+  SELECT 1 FROM json_each(:keys) wanted
+  CROSS JOIN facet f ON f.repository = :repository AND f.key = wanted.value
+  CROSS JOIN passage p ON p.row = f.passage
+  WHERE {readable p})
 
 -- name: facet
 -- The passages that have this value.
