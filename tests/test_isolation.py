@@ -337,3 +337,5 @@ def test_what_a_revision_may_tell() -> None:
     assert words(read_context="baseline:autumn") is None
     assert words("get", version="v") is None
     assert words("status") is None
+    unsure = Past(events, HOME, may_publish=True)
+    assert unsure.words(Request("list", "notes", {"read_context": "published"})) is None

@@ -22,7 +22,7 @@ from sourcebook.testing.observe import Kind, Leak, difference, foreign, plain
 from sourcebook.testing.past import Past
 from sourcebook.testing.questions import AT, KEY, asking
 from sourcebook.testing.surface import EngineSurface, Request, Surface, to_json
-from sourcebook.testing.worlds import CANARY, Reader, World, without
+from sourcebook.testing.worlds import CANARY, Event, Reader, World, without
 
 __all__ = ["EngineSurface", "Leak", "Report", "Request", "Surface", "run"]
 
@@ -115,12 +115,17 @@ def _try(full: Surface, part: Surface, seed: int, world: World, report: Report) 
     turns = _turns(sides[0], seed)
     seen, home = sides[1].world, world.places[0]
     own, asked = _canaries(seen), _canaries(turns)
-    _round(sides, turns, Words(own, asked, Past(seen.before, home)), report)
+    may_publish = world.reader.rights != "read"
+
+    def words(*events: Event) -> Words:
+        return Words(own, asked, Past(events, home, may_publish=may_publish))
+
+    _round(sides, turns, words(*seen.before), report)
     for side in sides:
         for event in side.world.after:
             happen(side, event)
     again = Random(f"again {seed}/{world.number}").sample(turns, _AGAIN)
-    _round(sides, again, Words(own, asked, Past((*seen.before, *seen.after), home)), report)
+    _round(sides, again, words(*seen.before, *seen.after), report)
 
 
 def _turns(built: Built, seed: int) -> list[Turn]:

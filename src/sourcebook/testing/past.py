@@ -13,9 +13,11 @@ _AT_ONE_REVISION = frozenset(("search", "agent", "context", "similar", "list", "
 
 
 class Past:
-    """What one repository shows at each of its revisions. `events` are all that happened so far."""
+    """What one repository shows at each of its revisions. `events` are all that happened so far;
+    a reader who may write may have published something itself."""
 
-    def __init__(self, events: Sequence[Event], place: Scope) -> None:
+    def __init__(self, events: Sequence[Event], place: Scope, *, may_publish: bool = False) -> None:
+        self._may_publish = may_publish
         self._shown: list[frozenset[str]] = [frozenset()]
         self._names: dict[str, int] = {}
         self._published: int | None = None
@@ -45,6 +47,8 @@ class Past:
         if kind == "head":
             return head
         if kind in ("published", "default"):
+            if self._may_publish:
+                return None
             return head if self._published is None else self._published
         if kind == "baseline":
             return self._names.get(value)
