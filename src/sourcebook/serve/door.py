@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,54 +18,13 @@ from pydantic import ValidationError
 from sourcebook import access
 from sourcebook.engine import Engine
 from sourcebook.errors import Unauthorized
+from sourcebook.model import Caller
 from sourcebook.serve import wire
-from sourcebook.serve.failures import Overloaded, TooOften, refused
+from sourcebook.serve.failures import TooOften, refused
 from sourcebook.serve.operations import OPERATIONS, Operation
+from sourcebook.serve.turns import BOUNDS, Bounds, Turns, Visit
 
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What one process takes on."""
-
-    running: int = 8
-    """Requests answered at a time: searches use both cores, so more would only wait inside."""
-    waiting: int = 64
-    """Requests that may wait for their turn."""
-    per_key_per_minute: int | None = None
-
-
-BOUNDS = Bounds()
-
-
-@dataclass(slots=True)
-class Turns:
-    """Lets a bounded number in at a time."""
-
-    bounds: Bounds
-    _free: threading.Semaphore = field(init=False)
-    _waiting: int = 0
-    in_flight: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __post_init__(self) -> None:
-        self._free = threading.Semaphore(self.bounds.running)
-
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        with self._lock:
-            if self._waiting >= self.bounds.waiting:
-                raise Overloaded
-            self._waiting += 1
-        self._free.acquire()
-        with self._lock:
-            self._waiting -= 1
-            self.in_flight += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self.in_flight -= 1
-            self._free.release()
+__all__ = ["BOUNDS", "Asked", "Bounds", "Door", "Turns", "Visit"]
 
 
 @dataclass(slots=True)
@@ -87,6 +45,27 @@ class Pace:
             self._left[key_id] = (left - 1, now)
 
 
+Watch = Callable[[str, float, Mapping[str, Any] | None, BaseException | None], None]
+"""Told of every call: the operation, how many seconds it took, and its answer or its error."""
+
+
+def _nobody(
+    name: str, seconds: float, answer: Mapping[str, Any] | None, error: BaseException | None
+) -> None:
+    """Nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request, whatever surface it came through."""
+
+    name: str
+    operation: Operation
+    given: Mapping[str, Any]
+    key: str | None = field(repr=False)
+    otherwise: str
+
+
 class Door:
     """One for a process; any thread may call."""
 
@@ -95,31 +74,58 @@ class Door:
         self.engine, self.keys, self.turns = engine, keys, Turns(bounds)
         limit = bounds.per_key_per_minute
         self._pace = Pace(limit) if limit else None
+        self.watch: Watch = _nobody
 
-    def enter(self, key: str | None, repository: str | None, operation: Operation) -> Engine:
-        """The engine as the key sees it, with the right that the operation needs."""
+    def admit(self, key: str | None) -> Caller | None:
+        """Who comes with this key; None is the owner of the store."""
         if key is None:
             if self.keys:
                 raise Unauthorized
-            return self.engine.in_repository(repository) if repository else self.engine
+            return None
         caller = access.authenticate(self.engine.store, key)
         if self._pace:
             self._pace.count(caller.key_id)
+        return caller
+
+    def enter(self, caller: Caller | None, repository: str | None, operation: Operation) -> Engine:
+        """The engine as the caller sees it, with the right that the operation needs."""
+        if caller is None:
+            return self.engine.in_repository(repository) if repository else self.engine
         wanted = repository or self.engine.scope.repository
         return self.engine.as_caller(caller, wanted, operation.right)
 
     def call(
-        self, name: str, given: Mapping[str, Any], *, key: str | None, otherwise: str
+        self,
+        name: str,
+        given: Mapping[str, Any],
+        *,
+        key: str | None,
+        otherwise: str,
+        visit: Visit | None = None,
     ) -> dict[str, Any]:
         """`otherwise` is the read context of who names none: "default" for agents' tools, "head"
-        for people's."""
-        operation = OPERATIONS[name]
-        if key is None and self.keys:
-            raise Unauthorized
-        request = parse(operation.request, given)
-        engine = self.enter(key, repository_of(request), operation)
-        with self.turns.turn():
-            return operation.run(engine, request, otherwise)
+        for people's. A `visit` says how long the request waits for its turn."""
+        asked = Asked(name, OPERATIONS[name], given, key, otherwise)
+        return self.answer(asked, visit)
+
+    def answer(self, asked: Asked, visit: Visit | None = None) -> dict[str, Any]:
+        """As `call`, for an operation of any surface's own too."""
+        started = time.perf_counter()
+        try:
+            answer = self._answer(asked, visit)
+        except BaseException as error:
+            self.watch(asked.name, time.perf_counter() - started, None, error)
+            raise
+        self.watch(asked.name, time.perf_counter() - started, answer, None)
+        return answer
+
+    def _answer(self, asked: Asked, visit: Visit | None) -> dict[str, Any]:
+        operation = asked.operation
+        caller = self.admit(asked.key)
+        request = parse(operation.request, asked.given)
+        engine = self.enter(caller, repository_of(request), operation)
+        with self.turns.turn(visit):
+            return operation.run(engine, request, asked.otherwise)
 
 
 def parse(model: type[wire.Wire], given: Mapping[str, Any]) -> wire.Wire:
