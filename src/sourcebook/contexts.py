@@ -36,6 +36,8 @@ class Wanted:
     max_sources: int = 8
     hops: int = 1
     neighbours: int = 1
+    relationships: bool = True
+    """Whether it is told how the sources are related."""
 
     def check(self) -> None:
         for name, (least, most) in _BOUNDS.items():
@@ -152,7 +154,7 @@ def assemble_context(
     gatherer.place_hits(wanted.max_sources)
     gatherer.place_neighbours(wanted.neighbours)
     made = draft.finish()
-    relationships = _relationships(around, made.sources)
+    relationships = _relationships(around, made.sources) if wanted.relationships else []
     told = [line for link, line in relationships if link.type not in DRAWN]
     made = with_tail(made, "RELATIONSHIPS", told, draft)
     return Context(

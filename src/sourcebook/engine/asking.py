@@ -136,15 +136,18 @@ class Asking(Reading):
         *,
         hops: int | None = None,
         neighbours: int | None = None,
+        relationships: bool = True,
         **options: Any,
     ) -> Context:
         """Numbered sources for a reader with a token budget; `options` are those of a search.
-        What is not given comes from the settings."""
+        What is not given comes from the settings. Without `relationships` no link is followed and
+        none is told."""
         given = {
             "max_tokens": max_tokens,
             "max_sources": max_sources,
-            "hops": hops,
+            "hops": hops if relationships else 0,
             "neighbours": neighbours,
+            "relationships": relationships,
         }
         ours = self.settings.context.model_dump()
         wanted = Wanted(**ours | {name: n for name, n in given.items() if n is not None})

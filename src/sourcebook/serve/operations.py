@@ -71,6 +71,7 @@ def context(engine: Engine, asked: wire.Context, otherwise: str) -> Json:
         asked.max_sources,
         hops=asked.hops,
         neighbours=asked.neighbours,
+        relationships=asked.include_relationships,
         filters=wire.filters(asked.filters),
         read_context=asked.at(otherwise),
     ).to_dict()

@@ -32,9 +32,13 @@ class Wire(BaseModel):
 
 
 class At(Wire):
-    """Which point of history is read: at most one of these; none is the surface's default."""
+    """Which point of history is read; nothing is the surface's default. The read context of an
+    answer can be sent back as it is, and reads the same revision."""
 
-    selector: Literal["head", "published", "default"] | None = None
+    selector: (
+        Literal["head", "published", "default", "baseline", "baseline_id", "as_of", "revision"]
+        | None
+    ) = Field(None, description="may be left out beside baseline_id, as_of or revision")
     baseline_id: Name | None = None
     as_of: Name | None = Field(None, description="ISO 8601, such as 2026-01-31T12:00:00Z")
     revision: int | None = Field(None, ge=0)
@@ -84,6 +88,9 @@ class Context(Reading):
     max_sources: int | None = Field(None, ge=1, le=100)
     hops: int | None = Field(None, ge=0, le=3)
     neighbours: int | None = Field(None, ge=0, le=10)
+    include_relationships: bool = Field(
+        True, description="follow links, and tell how the sources are related"
+    )
     filters: Filters = {}
 
 
@@ -173,21 +180,35 @@ class Reindex(Here):
     failed: bool = False
 
 
+_PREFIX = {"baseline_id": "baseline:", "as_of": "as-of:", "revision": "revision:"}
+
+
 def read_context(given: str | At | None, otherwise: str) -> ReadContext:
-    """As one selector; several at once would leave open which one counts."""
-    if given is None:
-        return parse_read_context(otherwise)
     if isinstance(given, str):
         return parse_read_context(given)
-    named = {name: value for name, value in given.model_dump().items() if value is not None}
-    if not named:
-        return parse_read_context(otherwise)
+    return parse_read_context((_one(given) if given else None) or otherwise)
+
+
+def _one(given: At) -> str | None:
+    """The one selector that is meant; several at once would leave open which one counts."""
+    named = {name: getattr(given, name) for name in _PREFIX}
+    named = {name: value for name, value in named.items() if value is not None}
+    selector = "baseline_id" if given.selector == "baseline" else given.selector
+    if selector in _PREFIX:
+        if selector not in named:
+            raise InvalidInput(f"this read context needs {selector}", field="read_context")
+        if selector != "revision":
+            named.pop("revision", None)
+    elif selector is not None:
+        # What head and published mean may have moved since; the revision has not.
+        if "revision" not in named:
+            named["selector"] = selector
+        elif given.selector == "published":
+            named.pop("baseline_id", None)
     if len(named) > 1:
         names = " and ".join(sorted(named))
         raise InvalidInput(f"the read context names {names}; give one", field="read_context")
-    ((name, value),) = named.items()
-    prefix = {"baseline_id": "baseline:", "as_of": "as-of:", "revision": "revision:"}
-    return parse_read_context(f"{prefix.get(name, '')}{value}")
+    return next((f"{_PREFIX.get(name, '')}{value}" for name, value in named.items()), None)
 
 
 def filters(given: Mapping[str, Any]) -> tuple[Filter, ...]:
