@@ -26,7 +26,7 @@ from sourcebook.testing.embedding import WordEmbedder
 @dataclass(frozen=True, slots=True)
 class Request:
     """What a reader asks of a repository: an action of `actions.ACTIONS` and its arguments, which
-    are JSON. A surface that has no such action leaves it to be answered by `unsupported`."""
+    are JSON. A surface that has no such action tells the same whenever it is asked for it."""
 
     action: str
     repository: str
