@@ -175,6 +175,20 @@ class Quality(_Section):
     exclude_stubs: tuple[str, ...] = ("breadcrumb",)
 
 
+class Serve(_Section):
+    """What one server takes on. Hosts and ports are options of the command."""
+
+    require_keys: bool = Field(False, description="also where the store holds no key yet")
+    allowed_hosts: tuple[str, ...] = Field((), description="names that it is asked by")
+    max_body_bytes: int = Field(16_777_216, ge=1024, le=1_073_741_824)
+    timeout_s: float = Field(60.0, gt=0, le=3600, description="until a request is given up")
+    shutdown_s: float = Field(30.0, gt=0, le=3600, description="for what runs when it is stopped")
+    running: int = Field(8, ge=1, le=1000, description="requests answered at a time")
+    waiting: int = Field(64, ge=0, le=10_000, description="requests that wait for their turn")
+    per_key_per_minute: int | None = Field(None, ge=1, description="requests")
+    log_queries: bool = Field(False, description="the words of questions in the access log")
+
+
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="SOURCEBOOK_", env_nested_delimiter="__", extra="forbid", frozen=True
@@ -194,6 +208,7 @@ class Settings(BaseSettings):
     generator: Generator = Generator()
     documents: tuple[DocumentRule, ...] = ()
     monitoring: Monitoring = Monitoring()
+    serve: Serve = Serve()
 
     @property
     def scope(self) -> Scope:

@@ -577,8 +577,8 @@ class Store(Protocol):
         """Of any tenant: whose it is, is what is asked. Seen by others as soon as it is there."""
         ...
 
-    def keys(self, tenant: str) -> list[ApiKey]:
-        """Oldest first, those that hold no more included."""
+    def keys(self, tenant: str | None) -> list[ApiKey]:
+        """Oldest first, those that hold no more included; None: of all tenants."""
         ...
 
     def revoke_key(self, tenant: str, key_id: str) -> ApiKey:

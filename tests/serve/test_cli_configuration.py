@@ -25,6 +25,7 @@ EXAMPLES = {
     "embedding.query_prefix",
     "generator.base_url",
     "generator.model",
+    "serve.per_key_per_minute",
 }
 """Written as comments, with a value that somebody might give."""
 

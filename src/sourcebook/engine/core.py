@@ -104,6 +104,14 @@ class Core:
     def resolve(self, context: ReadContext = HEAD) -> Resolved:
         return self.store.resolve(self.scope, context)
 
+    def cache_counts(self) -> dict[str, tuple[int, int]]:
+        """How often each cache had what was asked for and how often not, for all callers."""
+        questions, answers = self._caches.questions, self._caches.answers
+        return {
+            "questions": (questions.hits, questions.misses),
+            "answers": (answers.hits, answers.misses),
+        }
+
     @property
     def space(self) -> Space | None:
         """The one that searches use."""

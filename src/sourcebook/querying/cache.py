@@ -20,15 +20,18 @@ class Cache(Generic[V]):
         self._size, self._seconds, self._clock = size, seconds, clock
         self._held: OrderedDict[Hashable, tuple[float, V]] = OrderedDict()
         self._lock = threading.Lock()
+        self.hits = self.misses = 0
 
     def get(self, key: Hashable) -> V | None:
         with self._lock:
             held = self._held.get(key)
-            if held is None:
-                return None
-            if self._clock() >= held[0]:
+            if held is not None and self._clock() >= held[0]:
                 del self._held[key]
+                held = None
+            if held is None:
+                self.misses += 1
                 return None
+            self.hits += 1
             self._held.move_to_end(key)
             return held[1]
 

@@ -31,6 +31,7 @@ from sourcebook.serve.commands import (
     reindex,
     retain,
     search,
+    serve,
     status,
     worker,
 )
@@ -92,6 +93,7 @@ app.command("verify")(history.verify)
 app.command("retain")(retain.retain)
 app.command("status")(status.status)
 app.command("worker")(worker.worker)
+app.command("serve")(serve.serve)
 app.command("reindex")(reindex.reindex)
 app.command("doctor")(doctor.doctor)
 app.command("eval")(evaluate.evaluate)

@@ -61,9 +61,12 @@ class Asked:
 
     name: str
     operation: Operation
-    given: Mapping[str, Any]
+    given: Callable[[], Mapping[str, Any]]
+    """Read only once it is known who asks."""
     key: str | None = field(repr=False)
     otherwise: str
+    strict: bool = False
+    """Whether a value must have its type already, as in JSON; words of an address have none."""
 
 
 class Door:
@@ -105,7 +108,7 @@ class Door:
     ) -> dict[str, Any]:
         """`otherwise` is the read context of who names none: "default" for agents' tools, "head"
         for people's. A `visit` says how long the request waits for its turn."""
-        asked = Asked(name, OPERATIONS[name], given, key, otherwise)
+        asked = Asked(name, OPERATIONS[name], lambda: given, key, otherwise)
         return self.answer(asked, visit)
 
     def answer(self, asked: Asked, visit: Visit | None = None) -> dict[str, Any]:
@@ -122,15 +125,15 @@ class Door:
     def _answer(self, asked: Asked, visit: Visit | None) -> dict[str, Any]:
         operation = asked.operation
         caller = self.admit(asked.key)
-        request = parse(operation.request, asked.given)
+        request = parse(operation.request, asked.given(), strict=asked.strict)
         engine = self.enter(caller, repository_of(request), operation)
         with self.turns.turn(visit):
             return operation.run(engine, request, asked.otherwise)
 
 
-def parse(model: type[wire.Wire], given: Mapping[str, Any]) -> wire.Wire:
+def parse(model: type[wire.Wire], given: Mapping[str, Any], *, strict: bool = False) -> wire.Wire:
     try:
-        return model.model_validate(given)
+        return model.model_validate(given, strict=strict)
     except ValidationError as error:
         raise refused(error) from None
 

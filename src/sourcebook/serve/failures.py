@@ -26,6 +26,36 @@ class Overloaded(errors.SourcebookError):
     exit_status = 3
 
 
+class Malformed(errors.InvalidInput):
+    """The body is not JSON; send one JSON object in UTF-8."""
+
+    code = "malformed"
+
+
+class QueryRequired(errors.InvalidInput):
+    """Query required"""
+
+    code = "query_required"
+
+
+class WrongType(errors.InvalidInput):
+    """The body must be JSON; send it with Content-Type: application/json."""
+
+    code = "unsupported_media_type"
+
+
+class NoRoute(errors.NotFound):
+    """There is nothing at this address; /openapi.json lists what there is."""
+
+    code = "no_route"
+
+
+class WrongMethod(errors.InvalidInput):
+    """This address takes another method; the header Allow names it."""
+
+    code = "method_not_allowed"
+
+
 class TooLarge(errors.InvalidInput):
     """The request is too large; send less at a time."""
 
@@ -49,6 +79,11 @@ class OutOfTime(errors.SourcebookError):
 KINDS: dict[type[errors.SourcebookError], Kind] = {
     errors.Unauthorized: Kind(401, "UNAUTHENTICATED"),
     errors.Forbidden: Kind(403, "PERMISSION_DENIED"),
+    Malformed: Kind(400, "INVALID_ARGUMENT"),
+    QueryRequired: Kind(400, "INVALID_ARGUMENT"),
+    NoRoute: Kind(404, "NOT_FOUND"),
+    WrongMethod: Kind(405, "UNIMPLEMENTED"),
+    WrongType: Kind(415, "INVALID_ARGUMENT"),
     TooLarge: Kind(413, "RESOURCE_EXHAUSTED"),
     TooOften: Kind(429, "RESOURCE_EXHAUSTED"),
     Overloaded: Kind(503, "RESOURCE_EXHAUSTED"),

@@ -49,7 +49,7 @@ def find(db: sqlite3.Connection, key_id: str) -> ApiKey | None:
     return None if row is None else _key(row)
 
 
-def of_tenant(db: sqlite3.Connection, tenant: str) -> list[ApiKey]:
+def of_tenant(db: sqlite3.Connection, tenant: str | None) -> list[ApiKey]:
     return [_key(row) for row in db.execute(QUERIES["keys"], {"tenant": tenant}).fetchall()]
 
 

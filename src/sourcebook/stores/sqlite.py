@@ -551,7 +551,7 @@ class SqliteStore:
         with self._connections.translating():
             return keys.find(self.reader(), key_id)
 
-    def keys(self, tenant: str) -> list[ApiKey]:
+    def keys(self, tenant: str | None) -> list[ApiKey]:
         """Oldest first, with the uses of this process."""
         self._uses.flush()
         with self._connections.translating():

@@ -787,10 +787,10 @@ SELECT id, hash, name, tenant, organization, repositories, roles, rights, create
 FROM api_key WHERE id = :id
 
 -- name: keys
--- Oldest first.
+-- Oldest first; of all tenants where none is given.
 SELECT id, hash, name, tenant, organization, repositories, roles, rights, created_at, expires_at,
   revoked_at, last_used_at
-FROM api_key WHERE tenant = :tenant ORDER BY created_at, id
+FROM api_key WHERE :tenant IS NULL OR tenant = :tenant ORDER BY created_at, id
 
 -- name: revoke_key
 UPDATE api_key SET revoked_at = :at

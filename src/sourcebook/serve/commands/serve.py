@@ -1,0 +1,45 @@
+"""`serve`: HTTP, MCP and gRPC, until it is stopped."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from sourcebook.serve.options import Json, chosen
+from sourcebook.serve.render import console
+from sourcebook.serve.reply import write_json
+
+_NAMES = {"http": "HTTP", "mcp": "MCP", "grpc": "gRPC"}
+
+
+def serve(
+    ctx: typer.Context,
+    host: Annotated[
+        str, typer.Option(metavar="H", help="Others than this machine need keys.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65_535, help="Of HTTP; 0: any that is free.")
+    ] = 8080,
+    grpc_port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65_535, help="Of gRPC; 0: any that is free.")
+    ] = 50_051,
+    no_grpc: Annotated[bool, typer.Option("--no-grpc", help="HTTP and MCP alone.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Answer over HTTP, MCP and gRPC until stopped."""
+    from sourcebook.serve.server import Listen, serve
+
+    def announce(addresses: dict[str, str | None]) -> None:
+        if as_json:
+            write_json(addresses)
+        else:
+            for name, where in addresses.items():
+                if where:
+                    console().print(Text(f"{_NAMES[name]:4} {where}"), soft_wrap=True)
+        sys.stdout.flush()
+
+    with chosen(ctx).open() as engine:
+        serve(engine, Listen(host, port, None if no_grpc else grpc_port), announce)

@@ -1,0 +1,51 @@
+"""An engine in; whether it can answer out: the store opened, the model loaded, once.
+
+Loading begins when the server starts. If it fails it is tried again when somebody asks, so that a
+server needs no restart once its model is there.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from sourcebook.engine import Engine
+from sourcebook.errors import SourcebookError
+
+_WORD = "warm"
+
+
+@dataclass(slots=True)
+class Readiness:
+    """Any thread may call."""
+
+    engine: Engine
+    _loaded: bool = False
+    _failure: SourcebookError | None = None
+    _loading: threading.Lock = field(default_factory=threading.Lock)
+
+    def load(self) -> None:
+        """Who comes while it is being loaded does not wait for it."""
+        if self._loaded or not self._loading.acquire(blocking=False):
+            return
+        try:
+            self.engine.embedder.embed_query(_WORD)
+            self.engine.unlogged().search(_WORD, 1)
+            self._loaded, self._failure = True, None
+        except SourcebookError as error:
+            self._failure = error
+        finally:
+            self._loading.release()
+
+    def problem(self) -> str | None:
+        """Why it cannot answer yet; None if it can."""
+        self.load()
+        if self._failure is not None:
+            return str(self._failure)
+        if not self._loaded:
+            return "the model is being loaded; try again in a moment"
+        try:
+            self.engine.resolve()
+        except SourcebookError as error:
+            return str(error)
+        return None

@@ -1,0 +1,246 @@
+"""An engine and where to listen in; HTTP, MCP and gRPC until a signal ends them.
+
+On SIGTERM nothing new is accepted, what was accepted is answered, and then gRPC and the store are
+closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ipaddress
+import signal
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import uvicorn
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sourcebook.engine import Engine
+from sourcebook.errors import InvalidInput, SourcebookError
+from sourcebook.serve import access_log
+from sourcebook.serve.door import Bounds, Door
+from sourcebook.serve.metrics import Metrics
+from sourcebook.serve.ready import Readiness
+from sourcebook.serve.rest import Rest
+from sourcebook.serve.shield import Shield
+
+_DRAIN_S = 0.2
+"""What stands in the sockets of open connections when the signal comes is still read."""
+_SMALLEST_GZIP = 1024
+_SPARE_THREADS = 8
+"""So that who finds too many waiting is told so at once."""
+
+
+class CannotListen(SourcebookError):
+    """The server cannot listen there."""
+
+    code = "cannot_listen"
+    exit_status = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    host: str = "127.0.0.1"
+    port: int = 8080
+    """0: any that is free."""
+    grpc_port: int | None = 50051
+    """None: no gRPC."""
+
+
+Announce = Callable[[dict[str, str | None]], None]
+"""Told the addresses once requests are accepted."""
+
+
+def serve(engine: Engine, listen: Listen, announce: Announce) -> None:
+    """Until SIGINT or SIGTERM; the caller closes the engine."""
+    settings = engine.settings.serve
+    door = make_door(engine, listen.host)
+    metrics, ready = Metrics(door.turns), Readiness(engine)
+    door.watch = metrics.watch
+    access_log.configure()
+    threads = settings.running + settings.waiting + _SPARE_THREADS
+    with bound(listen.host, listen.port) as sock, ThreadPoolExecutor(threads, "http") as pool:
+        rest = Rest(door, settings, metrics, ready, pool)
+        app = whole_app(rest, allowed_hosts(listen.host, settings.allowed_hosts))
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=int(settings.shutdown_s) + 1,
+        )
+        grpc = _start_grpc(door, listen)
+        where = _addresses(listen, sock.getsockname()[1], grpc.port if grpc else None)
+        threading.Thread(target=ready.load, name="load", daemon=True).start()
+
+        def stop_grpc() -> threading.Event | None:
+            return grpc.stop(settings.shutdown_s) if grpc else None
+
+        try:
+            Server(config, partial(announce, where), stop_grpc).run([sock])
+        finally:
+            if (end := stop_grpc()) is not None:
+                end.wait()
+
+
+def _addresses(listen: Listen, port: int, grpc_port: int | None) -> dict[str, str | None]:
+    http = address("http://", listen.host, port)
+    return {
+        "http": http,
+        "mcp": f"{http}/mcp" if _mcp_app() else None,
+        "grpc": address("", listen.host, grpc_port) if grpc_port is not None else None,
+    }
+
+
+def make_door(engine: Engine, host: str) -> Door:
+    """With keys where the store holds any or the settings ask for them. Where others than this
+    machine can ask there must be one."""
+    ours = engine.settings.serve
+    there = bool(engine.store.keys(None))
+    if not there and not is_loopback(host):
+        raise InvalidInput(
+            f"{host} can be reached from other machines, and there is no key yet; make one with "
+            "`sourcebook keys create NAME`, or listen on 127.0.0.1",
+            field="host",
+        )
+    bounds = Bounds(ours.running, ours.waiting, ours.per_key_per_minute)
+    return Door(engine, keys=there or ours.require_keys, bounds=bounds)
+
+
+def whole_app(rest: Rest, hosts: frozenset[str] | None) -> ASGIApp:
+    """REST and MCP behind one shield."""
+    made = _mcp_app()
+    mcp = made(rest.door, None) if made is not None else None
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            if mcp is not None:
+                await stack.enter_async_context(mcp.router.lifespan_context(mcp))
+            yield
+
+    routed = _Switch(rest.app(lifespan=lifespan), mcp)
+    packed = GZipMiddleware(routed, minimum_size=_SMALLEST_GZIP, compresslevel=5)
+    return Shield(packed, rest.metrics, rest.settings.max_body_bytes, hosts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Switch:
+    rest: ASGIApp
+    mcp: ASGIApp | None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        for_mcp = self.mcp is not None and (path == "/mcp" or path.startswith("/mcp/"))
+        app = self.mcp if for_mcp and self.mcp is not None else self.rest
+        await app(scope, receive, send)
+
+
+class Server(uvicorn.Server):
+    """One that ends with a status of its own choice, and only when all was answered."""
+
+    def __init__(
+        self, config: uvicorn.Config, started: Callable[[], None], ending: Callable[[], object]
+    ) -> None:
+        super().__init__(config)
+        self._started, self._ending = started, ending
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            server.close()
+        self._ending()
+        await asyncio.sleep(_DRAIN_S)
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Uvicorn would raise the signal again at the end, and the store would not be closed."""
+        wanted = (signal.SIGINT, signal.SIGTERM)
+        before = {each: signal.signal(each, self.handle_exit) for each in wanted}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+
+# --- the other surfaces --------------------------------------------------------------------------
+
+
+def _start_grpc(door: Door, listen: Listen) -> Any:
+    name = "sourcebook.serve.grpc_server"
+    if listen.grpc_port is None or find_spec(name) is None:
+        return None
+    return import_module(name).start_grpc(door, address("", listen.host, listen.grpc_port))
+
+
+def _mcp_app() -> Callable[[Door, None], Any] | None:
+    """The shield looks at names and pages for it."""
+    name = "sourcebook.serve.mcp"
+    return getattr(import_module(name), "mcp_app", None) if find_spec(name) else None
+
+
+# --- where to listen -----------------------------------------------------------------------------
+
+
+@contextmanager
+def bound(host: str, port: int) -> Iterator[socket.socket]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError):
+        raise InvalidInput(f"{host!r} is no address of this machine", field="host") from None
+    family, kind, protocol, _, where = found[0]
+    with socket.socket(family, kind, protocol) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(where)
+        except OSError as error:
+            raise CannotListen(_why(error, host, port)) from None
+        sock.set_inheritable(True)
+        yield sock
+
+
+def _why(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} on {host} is taken; choose another one with --port"
+    if error.errno == errno.EACCES:
+        return f"port {port} needs more rights; choose one above 1023 with --port"
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"{host} is no address of this machine; choose another one with --host"
+    return f"cannot listen on {host}, port {port}: {error.strerror}"
+
+
+def is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def allowed_hosts(host: str, more: tuple[str, ...]) -> frozenset[str] | None:
+    """The names that a server may be asked by: those of this machine where only it can ask, and
+    else those of the settings, or any."""
+    named = {each.lower() for each in more}
+    if is_loopback(host):
+        return frozenset({"localhost", "127.0.0.1", "::1", host.lower(), *named})
+    return frozenset(named) or None
+
+
+def address(scheme: str, host: str, port: int) -> str:
+    return f"{scheme}[{host}]:{port}" if ":" in host else f"{scheme}{host}:{port}"
