@@ -14,6 +14,7 @@ import pytest
 from sourcebook.models.install import install
 from sourcebook.models.manifest import DEFAULT_MODELS
 from sourcebook.serve.cli import run
+from tests.serve import mcp_world
 
 LEAVE = """---
 department: people
@@ -92,3 +93,9 @@ def cli(capfd: pytest.CaptureFixture[str]) -> Cli:
         return Ran(status, *capfd.readouterr())
 
     return call
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> mcp_world.World:
+    """What tests of MCP ask; none of them changes it."""
+    return mcp_world.build(tmp_path_factory.mktemp("world"))

@@ -26,6 +26,7 @@ from sourcebook.serve.commands import (
     history,
     ingest,
     keys,
+    mcp,
     models,
     nodes,
     reindex,
@@ -97,6 +98,7 @@ app.command("serve")(serve.serve)
 app.command("reindex")(reindex.reindex)
 app.command("doctor")(doctor.doctor)
 app.command("eval")(evaluate.evaluate)
+app.command("mcp")(mcp.mcp)
 app.add_typer(feedback.feedback, name="feedback")
 app.add_typer(keys.keys, name="keys")
 app.add_typer(models.model, name="model")
