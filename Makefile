@@ -2,7 +2,7 @@
 # Stamp files record what is installed, so that a second call starts at once.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint eval bench model clean
+.PHONY: help demo test lint eval bench proto model clean
 
 ifndef PYTHON
 PYTHON := $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
@@ -32,6 +32,10 @@ eval: .venv/bench.stamp model ## Measure retrieval quality on the test collectio
 
 bench: .venv/bench.stamp model ## Measure speed, next to other engines
 	@$(BIN)/python -m benchmarks
+
+proto: .venv/dev.stamp ## Generate the code of the gRPC schema again, after a change of it
+	@$(BIN)/python -m grpc_tools.protoc -I src --python_out=src --pyi_out=src \
+	  --grpc_python_out=src src/sourcebook/serve/proto/sourcebook/v1/*.proto
 
 model: .venv/base.stamp ## Install the embedding models into the user's cache
 	@$(BIN)/sourcebook model install

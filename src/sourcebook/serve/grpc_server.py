@@ -1,0 +1,233 @@
+"""A door in, `sourcebook.v1.SemanticQueryService` on a port out, with health and reflection.
+
+A call carries its key as metadata `authorization: Bearer KEY`. An error is a status of failures.py
+with one sentence; its JSON, the same as on other surfaces, is in the trailing metadata
+`sourcebook-error-bin`.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import grpc
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from sourcebook.errors import InvalidInput, SourcebookError, Unauthorized
+from sourcebook.serve import failures
+from sourcebook.serve.door import Door, Visit
+from sourcebook.serve.grpc_aside import MOST_STREAMS, StoreHealth, Streams, add_aside
+from sourcebook.serve.grpc_messages import Json, fill, part_of, read
+from sourcebook.serve.proto.sourcebook.v1 import semantic_query_pb2 as pb
+
+SERVICE = pb.DESCRIPTOR.services_by_name["SemanticQueryService"]
+ASKS: Mapping[str, str] = MappingProxyType(
+    {
+        "Search": "search",
+        "SearchStream": "search",
+        "GetContext": "context",
+        "Reindex": "reindex",
+        "GetIndexHealth": "health",
+    }
+)
+"""The operation of each method."""
+ADDRESS = "127.0.0.1:50051"
+MAX_MESSAGE = 4 * 1024 * 1024
+"""Bytes, both ways: what clients accept without being told otherwise."""
+ERROR_KEY = "sourcebook-error-bin"
+_SPARE = 16
+"""Threads beside those that answer or wait, to refuse what is too much, and for health."""
+_LONGEST_SENTENCE = 1000
+"""Metadata has room for some thousand bytes."""
+_LOG = logging.getLogger(__name__)
+
+
+class Service:
+    """Every method of the schema over the door."""
+
+    def __init__(self, door: Door, max_message: int) -> None:
+        self._door, self._max_message = door, max_message
+
+    def handlers(self) -> grpc.GenericRpcHandler:
+        """Requests arrive as bytes: what is no message must be told as an error of the caller."""
+        made = {method.name: self._handler(method) for method in SERVICE.methods}
+        return grpc.method_handlers_generic_handler(SERVICE.full_name, made)
+
+    def _handler(self, method: MethodDescriptor) -> grpc.RpcMethodHandler:
+        if method.server_streaming:
+
+            def stream(data: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+                yield from self._parts(method, data, context)
+
+            return grpc.unary_stream_rpc_method_handler(stream)
+
+        def answer(data: bytes, context: grpc.ServicerContext) -> bytes:
+            return next(self._parts(method, data, context))
+
+        return grpc.unary_unary_rpc_method_handler(answer)
+
+    def _parts(
+        self, method: MethodDescriptor, data: bytes, context: grpc.ServicerContext
+    ) -> Iterator[bytes]:
+        try:
+            answer = self._ask(method, data, context)
+            for message in messages(method, answer):
+                yield self._bytes(message)
+        except SourcebookError as error:
+            refuse(context, error)
+        except Exception as error:  # noqa: BLE001  the edge of the program
+            _LOG.exception("%s failed", method.name)
+            refuse(context, error)
+
+    def _ask(self, method: MethodDescriptor, data: bytes, context: grpc.ServicerContext) -> Json:
+        key = key_of(context.invocation_metadata())
+        visit = Visit(deadline_of(context))
+        if not context.add_callback(visit.leave):
+            visit.leave()
+        return self._door.call(
+            ASKS[method.name],
+            read(GetMessageClass(method.input_type), data),
+            key=key,
+            otherwise="default",
+            visit=visit,
+        )
+
+    def _bytes(self, message: Message) -> bytes:
+        made: bytes = message.SerializeToString()
+        if len(made) > self._max_message:
+            raise failures.TooLarge(
+                f"the answer has {len(made):,} bytes, more than the {self._max_message:,} that one "
+                "message may have; ask for less, or use SearchStream"
+            )
+        return made
+
+
+def messages(method: MethodDescriptor, answer: Json) -> Iterator[Message]:
+    """The answer as the messages that the method sends."""
+    made = GetMessageClass(method.output_type)()
+    if not method.server_streaming:
+        fill(made, answer)
+        yield made
+        return
+    yield _part("header", answer)
+    for hit in answer["results"]:
+        yield _part("hit", hit)
+    yield _part("trailer", answer)
+
+
+def _part(name: str, given: Json) -> Message:
+    made = pb.SearchStreamResponse()
+    inner = getattr(made, name)
+    inner.SetInParent()
+    (fill if name == "hit" else part_of)(inner, given)
+    return made
+
+
+def key_of(metadata: Iterable[tuple[str, str]]) -> str | None:
+    """None where none was sent; one that cannot be read is as wrong as one that is not known."""
+    found = [value for name, value in metadata if name == "authorization"]
+    if not found:
+        return None
+    scheme, _, key = found[0].partition(" ")
+    if len(found) > 1 or scheme.lower() != "bearer":
+        raise Unauthorized
+    return key.strip()
+
+
+def deadline_of(context: grpc.ServicerContext) -> float | None:
+    left = context.time_remaining()
+    return None if left is None else time.monotonic() + left
+
+
+def refuse(context: grpc.ServicerContext, error: Exception) -> NoReturn:
+    told: Any = failures.document(error)["error"]
+    short = {
+        name: value[:_LONGEST_SENTENCE] if isinstance(value, str) else value
+        for name, value in told.items()
+    }
+    context.set_trailing_metadata(((ERROR_KEY, json.dumps({"error": short}).encode()),))
+    context.abort(grpc.StatusCode[failures.kind_of(error).grpc], short["message"])
+    raise AssertionError("abort does not return")
+
+
+class Listening(grpc.Server):  # type: ignore[misc]
+    """A server that says on which port, and whose stop waits for answers alone."""
+
+    def __init__(self, server: grpc.Server, port: int, health: StoreHealth, streams: Streams):
+        self._server, self.port, self._health, self._streams = server, port, health, streams
+
+    def stop(self, grace: float | None) -> threading.Event:
+        """Nothing new is taken on; what was accepted is answered, for at most `grace` seconds. The
+        event is set when all is done."""
+        self._health.enter_graceful_shutdown()
+        self._streams.end()
+        done: threading.Event = self._server.stop(grace)
+        return done
+
+    def start(self) -> None:
+        self._server.start()
+
+    def wait_for_termination(self, timeout: float | None = None) -> bool:
+        return bool(self._server.wait_for_termination(timeout))
+
+    def add_generic_rpc_handlers(self, handlers: Any) -> None:
+        self._server.add_generic_rpc_handlers(handlers)
+
+    def add_insecure_port(self, address: str) -> int:
+        return int(self._server.add_insecure_port(address))
+
+    def add_secure_port(self, address: str, credentials: Any) -> int:
+        return int(self._server.add_secure_port(address, credentials))
+
+
+def start_grpc(door: Door, address: str = ADDRESS, *, max_message: int = MAX_MESSAGE) -> Listening:
+    """Serve until `stop`. Port 0 takes a free one; `port` of what is returned says which."""
+    if not door.keys and not is_local(address):
+        raise InvalidInput(
+            f"{address} can be reached from outside, and no keys are asked for; listen on "
+            "127.0.0.1, or make keys first: `sourcebook keys create NAME`",
+            field="address",
+        )
+    bounds = door.turns.bounds
+    most = bounds.running + bounds.waiting + MOST_STREAMS + _SPARE
+    server = grpc.server(
+        ThreadPoolExecutor(most, "sourcebook-grpc"),
+        options=[
+            ("grpc.max_receive_message_length", max_message),
+            ("grpc.max_send_message_length", -1),
+            ("grpc.so_reuseport", 0),
+        ],
+        maximum_concurrent_rpcs=most,
+    )
+    streams = Streams()
+    server.add_generic_rpc_handlers((Service(door, max_message).handlers(),))
+    health = add_aside(server, door, SERVICE.full_name, streams)
+    try:
+        port = server.add_insecure_port(address)
+    except RuntimeError as error:
+        raise InvalidInput(
+            f"cannot listen on {address}; choose another port, or end what listens there",
+            field="address",
+        ) from error
+    server.start()
+    return Listening(server, port, health, streams)
+
+
+def is_local(address: str) -> bool:
+    """Whether only programs of this machine can connect."""
+    if address.startswith(("unix:", "unix-abstract:")):
+        return True
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
