@@ -100,6 +100,15 @@ def test_a_header_that_is_no_bearer_key_is_a_wrong_key(
     assert error.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_who_has_no_key_is_not_told_what_is_wrong_with_a_request(
+    client: Client, method: str
+) -> None:
+    with pytest.raises(grpc.RpcError) as caught:
+        client.raw(method, b"\xff\xff")
+    assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
 def test_two_keys_are_none(client: Client, keys: Keys) -> None:
     both = (("authorization", f"Bearer {keys.admin}"), ("authorization", f"Bearer {BAD}"))
     error = refused(client, "Search", full("Search"), metadata=both)

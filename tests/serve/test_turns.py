@@ -69,6 +69,22 @@ def test_who_is_out_of_time_does_not_start() -> None:
     assert (turns.in_flight, turns.waiting) == (0, 0)
 
 
+@pytest.mark.parametrize("far", [1e7, 1e15, float("inf")])
+def test_a_deadline_that_is_very_far_is_none(far: float) -> None:
+    turns, done = Turns(Bounds(running=1, waiting=1)), []
+
+    def ask() -> None:
+        with turns.turn(Visit(far)):
+            done.append(True)
+
+    thread = threading.Thread(target=ask)
+    with busy(turns):
+        thread.start()
+        until_waiting(turns, 1)
+    thread.join(5)
+    assert done
+
+
 def test_who_leaves_gives_up_the_place_in_line_at_once() -> None:
     turns, visit, failed = Turns(Bounds(running=1, waiting=1)), Visit(), []
 

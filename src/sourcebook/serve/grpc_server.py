@@ -24,9 +24,10 @@ from google.protobuf.message_factory import GetMessageClass
 
 from sourcebook.errors import InvalidInput, SourcebookError, Unauthorized
 from sourcebook.serve import failures
-from sourcebook.serve.door import Door, Visit
+from sourcebook.serve.door import Asked, Door, Visit
 from sourcebook.serve.grpc_aside import MOST_STREAMS, StoreHealth, Streams, add_aside
 from sourcebook.serve.grpc_messages import Json, fill, part_of, read
+from sourcebook.serve.operations import OPERATIONS
 from sourcebook.serve.proto.sourcebook.v1 import semantic_query_pb2 as pb
 
 SERVICE = pb.DESCRIPTOR.services_by_name["SemanticQueryService"]
@@ -46,8 +47,8 @@ MAX_MESSAGE = 4 * 1024 * 1024
 ERROR_KEY = "sourcebook-error-bin"
 _SPARE = 16
 """Threads beside those that answer or wait, to refuse what is too much, and for health."""
-_LONGEST_SENTENCE = 1000
-"""Metadata has room for some thousand bytes."""
+_LONGEST = {"message": 1000, "field": 200}
+"""Bytes: all metadata together has room for some thousand."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -93,13 +94,9 @@ class Service:
         visit = Visit(deadline_of(context))
         if not context.add_callback(visit.leave):
             visit.leave()
-        return self._door.call(
-            ASKS[method.name],
-            read(GetMessageClass(method.input_type), data),
-            key=key,
-            otherwise="default",
-            visit=visit,
-        )
+        name, kind = ASKS[method.name], GetMessageClass(method.input_type)
+        asked = Asked(name, OPERATIONS[name], lambda: read(kind, data), key, "default")
+        return self._door.answer(asked, visit)
 
     def _bytes(self, message: Message) -> bytes:
         made: bytes = message.SerializeToString()
@@ -150,13 +147,16 @@ def deadline_of(context: grpc.ServicerContext) -> float | None:
 
 def refuse(context: grpc.ServicerContext, error: Exception) -> NoReturn:
     told: Any = failures.document(error)["error"]
-    short = {
-        name: value[:_LONGEST_SENTENCE] if isinstance(value, str) else value
-        for name, value in told.items()
-    }
-    context.set_trailing_metadata(((ERROR_KEY, json.dumps({"error": short}).encode()),))
+    short = told | {name: _cut(told[name], most) for name, most in _LONGEST.items()}
+    data = json.dumps({"error": short}, ensure_ascii=False).encode()
+    context.set_trailing_metadata(((ERROR_KEY, data),))
     context.abort(grpc.StatusCode[failures.kind_of(error).grpc], short["message"])
     raise AssertionError("abort does not return")
+
+
+def _cut(text: str | None, most: int) -> str | None:
+    """Whole characters; half of one, as in an odd name, is left out."""
+    return text and text.encode("utf-8", "ignore")[:most].decode("utf-8", "ignore")
 
 
 class Listening(grpc.Server):  # type: ignore[misc]

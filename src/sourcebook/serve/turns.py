@@ -28,6 +28,8 @@ class Bounds:
 
 
 BOUNDS = Bounds()
+_FOREVER = 1e6
+"""Seconds. A deadline beyond is none; the system's clocks do not count much further."""
 
 
 @dataclass(slots=True, eq=False)
@@ -50,7 +52,8 @@ class Visit:
 
     def wait(self) -> None:
         """Until it is admitted, out of time or gone."""
-        self._stirred.wait(None if self.deadline is None else self.deadline - time.monotonic())
+        left = _FOREVER if self.deadline is None else self.deadline - time.monotonic()
+        self._stirred.wait(left if left < _FOREVER else None)
 
     def check(self) -> None:
         """An error for one that was not admitted, or too late to be of use."""
