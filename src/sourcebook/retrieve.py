@@ -158,7 +158,10 @@ class Question:
             query_type=query_type(self.query.text),
             weights=asked[0].weights,
             read_context=self.context,
-            results=[replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)],
+            results=[
+                hit if hit.rank == rank else replace(hit, rank=rank)
+                for rank, hit in enumerate(hits, start=1)
+            ],
             candidates=len(fused),
             warning=warning,
             degraded=tuple(self.degraded),
@@ -344,8 +347,7 @@ def _explained(asked: Sequence[Recalled], some: Sequence[Fused]) -> list[Candida
     """With the scores and ranks of the question, or of the part that found a passage first."""
     told = {c.passage: c for each in reversed(asked) for c in explain(each.lists, some)
             if c.scores.dense_rank or c.scores.sparse_rank or c.scores.staged_rank}  # fmt: skip
-    plain = {c.passage: c for c in explain({}, some)}
-    return [told.get(f.passage, plain[f.passage]) for f in some]
+    return [told.get(f.passage) or explain({}, [f])[0] for f in some]
 
 
 def _with(hit: Hit, told: Told | None) -> Hit:

@@ -36,7 +36,7 @@ def fuse(lists: Lists, weights: Mapping[str, float], k: int = RRF_K) -> list[Fus
                 found[passage] = match
             if match[4]:
                 exact[passage] = match[4]
-    order = sorted((-exact.get(p, 0), -totals[p], m[1], p, m[2]) for p, m in found.items())
+    order = sorted([(-exact.get(p, 0), -totals[p], m[1], p, m[2]) for p, m in found.items()])
     return [Fused(p, node, element, -total, -held) for held, total, node, p, element in order]
 
 
@@ -58,15 +58,16 @@ def combine(dense: Sequence[Match], sparse: Sequence[Match]) -> list[Match]:
     totals = dict.fromkeys(found, 0.0)
     for passage, share in (*_scaled(dense, lowest=True), *_scaled(sparse, lowest=False)):
         totals[passage] += share
-    order = sorted((-totals[p], m[1], p, m[2]) for p, m in found.items())
+    order = sorted([(-totals[p], m[1], p, m[2]) for p, m in found.items()])
     return [Match(p, node, element, -total) for total, node, p, element in order]
 
 
 def _scaled(matches: Sequence[Match], *, lowest: bool) -> list[tuple[int, float]]:
     """Passages with scores from 0 to 1: a cosine by its place between the lowest and the highest
     of its list, BM25 by its share of the highest."""
-    zero = min((m[3] for m in matches), default=0.0) if lowest else 0.0
-    span = max((m[3] for m in matches), default=0.0) - zero
+    scores = [m[3] for m in matches]
+    zero = min(scores, default=0.0) if lowest else 0.0
+    span = max(scores, default=0.0) - zero
     return [(m[0], (m[3] - zero) / span) for m in matches] if span > 0 else []
 
 
@@ -77,7 +78,8 @@ def explain(lists: Lists, chosen: Sequence[Fused]) -> list[Candidate]:
     for source, matches in lists.items():
         for rank, match in enumerate(matches, start=1):
             if match[0] in wanted:
-                own[match[0]] |= {source: match.score, f"{source}_rank": rank}
+                told = own[match[0]]
+                told[source], told[f"{source}_rank"] = match[3], rank
     return [
         Candidate(
             f.passage,

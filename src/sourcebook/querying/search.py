@@ -1,4 +1,5 @@
-"""A prepared query in, one ranked list a source out: dense, sparse and staged, side by side.
+"""A prepared query in, one ranked list a source out: full-text beside the embedding of the query,
+then dense and staged.
 
 A part that fails makes the answer degraded with a reason; only when nothing is left to answer with
 is it an error. Staged search (documents and sections first, then the chunks inside them) is one
@@ -8,8 +9,8 @@ more list beside flat search, so it can add to what flat search finds but never 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Hashable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -81,18 +82,14 @@ class Searches:
             if "sparse" in sources:
                 self._sparse(found, query, depth, within)
             return found
-        sparse = None
-        if "sparse" in sources:
-            sparse = _threads.submit(self._sparse, found, query, depth, within)
         try:
-            self._dense(found, query, sources, depth, within)
+            vector = self._beside(found, query, "sparse" in sources, depth, within).vector
+            self._dense(found, vector, sources, depth, within)
         except ModelUnavailable as error:
-            if sparse is None:
+            if "sparse" not in sources:
                 raise
             found.degraded.append(Degraded("dense", str(error)))
-        if sparse is not None:
-            sparse.result()
-        # In a fixed order, not that of the threads: sums of scores depend on it in the last bit.
+        # In a fixed order: sums of scores depend on it in the last bit.
         lists = {name: found.lists[name] for name in sources if name in found.lists}
         return replace(found, lists=lists)
 
@@ -100,20 +97,38 @@ class Searches:
         with found.timed("sparse"):
             found.lists["sparse"] = self.store.sparse_search(self.scope, query, depth, within)
 
+    def _beside(
+        self, found: Found, query: PreparedQuery, sparse: bool, depth: int, within: Within
+    ) -> EmbeddedQuery:
+        """The query is embedded while full-text is searched. (The scans themselves are bound by
+        memory: side by side each would take longer.)"""
+        if sparse and self._held(query.normalized) is None:
+            embedding = _threads.submit(self._embed, found, query)
+            try:
+                self._sparse(found, query, depth, within)
+            finally:
+                wait([embedding])
+            return embedding.result()
+        if sparse:
+            self._sparse(found, query, depth, within)
+        return self._embed(found, query)
+
+    def _embed(self, found: Found, query: PreparedQuery) -> EmbeddedQuery:
+        with found.timed("embed"):
+            embedded = self._embedded(query.normalized)
+        found.asked.append(embedded)
+        return embedded
+
     def _dense(
         self,
         found: Found,
-        query: PreparedQuery,
+        vector: Vectors,
         sources: tuple[str, ...],
         depth: int,
         within: Within,
     ) -> None:
         space = self.space
         assert space is not None
-        with found.timed("embed"):
-            embedded = self._embedded(query.normalized)
-        found.asked.append(embedded)
-        vector = embedded.vector
         if "dense" in sources:
             with found.timed("dense"):
                 found.lists["dense"] = self.store.dense_search(
@@ -129,13 +144,18 @@ class Searches:
                 self._report_missing(found, "staged", space, coarse)
 
     def _embedded(self, text: str) -> EmbeddedQuery:
-        key = (self.scope, self.embedder.provider, self.embedder.model, text)
-        held = self.questions.get(key) if self.questions is not None else None
+        held = self._held(text)
         if held is None:
             held = self.embedder.embed_query(text)
             if self.questions is not None:
-                self.questions.put(key, held)
+                self.questions.put(self._key(text), held)
         return held
+
+    def _held(self, text: str) -> EmbeddedQuery | None:
+        return self.questions.get(self._key(text)) if self.questions is not None else None
+
+    def _key(self, text: str) -> Hashable:
+        return self.scope, self.embedder.provider, self.embedder.model, text
 
     def _report_missing(self, found: Found, part: str, space: Space, within: Within) -> None:
         coverage = self.store.coverage(self.scope, space, within)
