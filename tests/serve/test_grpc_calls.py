@@ -19,6 +19,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from sourcebook.engine import Engine
 from sourcebook.errors import InvalidInput
 from sourcebook.serve.door import Bounds, Door
+from sourcebook.serve.failures import CannotListen
 from sourcebook.serve.grpc_aside import MOST_STREAMS
 from sourcebook.serve.grpc_server import SERVICE, is_local, start_grpc
 from sourcebook.serve.proto.sourcebook.v1 import semantic_query_pb2 as pb
@@ -366,9 +367,9 @@ def test_a_port_that_is_taken_is_refused_in_a_sentence(engine: Engine) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(InvalidInput, match=f"127.0.0.1:{port}"):
+        with pytest.raises(CannotListen, match=f"127.0.0.1:{port}"):
             start_grpc(Door(engine, keys=False), f"127.0.0.1:{port}")
-    with serving(engine) as client, pytest.raises(InvalidInput, match="cannot listen"):
+    with serving(engine) as client, pytest.raises(CannotListen, match="--grpc-port"):
         start_grpc(Door(engine, keys=False), f"127.0.0.1:{client.server.port}")
 
 

@@ -76,6 +76,13 @@ class OutOfTime(errors.SourcebookError):
     exit_status = 3
 
 
+class CannotListen(errors.SourcebookError):
+    """The server cannot listen there."""
+
+    code = "cannot_listen"
+    exit_status = 3
+
+
 KINDS: dict[type[errors.SourcebookError], Kind] = {
     errors.Unauthorized: Kind(401, "UNAUTHENTICATED"),
     errors.Forbidden: Kind(403, "PERMISSION_DENIED"),

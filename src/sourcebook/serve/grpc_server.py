@@ -214,9 +214,8 @@ def start_grpc(door: Door, address: str = ADDRESS, *, max_message: int = MAX_MES
     try:
         port = server.add_insecure_port(address)
     except RuntimeError as error:
-        raise InvalidInput(
-            f"cannot listen on {address}; choose another port, or end what listens there",
-            field="address",
+        raise failures.CannotListen(
+            f"cannot listen on {address}; choose another one for gRPC, with --grpc-port"
         ) from error
     server.start()
     return Listening(server, port, health, streams)

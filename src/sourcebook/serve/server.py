@@ -26,9 +26,10 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sourcebook.engine import Engine
-from sourcebook.errors import InvalidInput, SourcebookError
+from sourcebook.errors import InvalidInput
 from sourcebook.serve import access_log
 from sourcebook.serve.door import Bounds, Door
+from sourcebook.serve.failures import CannotListen
 from sourcebook.serve.metrics import Metrics
 from sourcebook.serve.ready import Readiness
 from sourcebook.serve.rest import Rest
@@ -39,13 +40,6 @@ _DRAIN_S = 0.2
 _SMALLEST_GZIP = 1024
 _SPARE_THREADS = 8
 """So that who finds too many waiting is told so at once."""
-
-
-class CannotListen(SourcebookError):
-    """The server cannot listen there."""
-
-    code = "cannot_listen"
-    exit_status = 3
 
 
 @dataclass(frozen=True, slots=True)
