@@ -45,15 +45,15 @@ class Asking(Reading):
         }
         asked = Options(k=k, **given)
         space = None if asked.mode == "sparse" else self.space
+        caches = self._caches if asked.cache else None
         searches = Searches(
             self.store,
             self._spaces.embedder(space),
             self.scope,
             space,
-            self._caches.questions,
+            caches.questions if caches else None,
         )
-        answers = self._caches.answers if asked.cache else None
-        answer = search(searches, query, asked, self.judge, answers)
+        answer = search(searches, query, asked, self.judge, caches.answers if caches else None)
         self.store.require_kept(self.scope, answer.read_context.revision)
         kind = kind or ("agent" if asked.gate else "search")
         self.record(answer, kind=kind, mode=asked.mode, rerank=asked.rerank)

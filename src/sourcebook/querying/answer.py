@@ -47,7 +47,7 @@ class Options:
     split_by_model: bool = False
     """Whether a language model may find the parts, where the rules see none."""
     cache: bool = True
-    """Whether an answer that was given a while ago may be given again."""
+    """Whether answers and embedded questions of a while ago may be used again."""
     depth: int = 100
     """Candidates of each search, and those that are judged."""
     rrf_k: int = 60
