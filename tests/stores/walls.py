@@ -232,3 +232,16 @@ class WallConformance:
         assert not store.has_facet(seen_as(FULL), ["topic"])
         put(store, labelled("a", "red", "staff"), scope=FULL)
         assert store.has_facet(seen_as(FULL), ["other", "topic"])
+
+    def test_links_do_not_tell_by_their_order_what_was_there_first(self, store: Store) -> None:
+        """A document that was hidden and one that came later state the same link."""
+        said = {
+            name: Link("a", "b", "cites", {"note": note})
+            for name, note in (("first", "z"), ("later", "y"))
+        }
+        for name in ("a", "b"):
+            put(store, labelled(name, "red", None), scope=FULL)
+        for name, label in (("first", "board"), ("later", None), ("first", None)):
+            made = labelled(name, "red", label)
+            put(store, replace(made, links=(*made.links, said[name])), scope=FULL)
+        assert store.links(seen_as(FULL), "a", 5)[:2] == [said["later"], said["first"]]

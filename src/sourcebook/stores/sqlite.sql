@@ -332,11 +332,12 @@ ORDER BY n.born DESC, n.row DESC LIMIT 1
 SELECT text FROM content WHERE repository = :repository AND hash = :hash
 
 -- name: links
--- The visible links at either end of a node.
+-- The visible links at either end of a node, in the order of what they say: that of the rows would tell
+-- since when a document was there before its label let the reader see it.
 SELECT l.source_id, l.target_id, l.type, l.metadata FROM link l
 WHERE l.repository = :repository AND (l.source_id = :id OR l.target_id = :id)
   AND {visible l} AND {readable_link l}
-ORDER BY l.type, l.source_id, l.target_id, l.row
+ORDER BY l.type, l.source_id, l.target_id, l.metadata
 
 -- name: children
 -- What a node contains, in the order of the text.
