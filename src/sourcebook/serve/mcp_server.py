@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio
@@ -118,21 +119,20 @@ class Handlers:
         call = Call(self._door, self._key_of(asked))
         done: list[Answer] = []
         failed: list[Exception] = []
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_tell_progress, asked)
-            try:
-                done.append(
-                    await to_thread.run_sync(
-                        work, call, abandon_on_cancel=True, limiter=self._threads
-                    )
-                )
-            except Exception as error:  # noqa: BLE001  raised again, outside of the group
-                failed.append(error)
-            finally:
-                call.leave()
-                tasks.cancel_scope.cancel()
-        if failed:
-            raise failed[0]
+        longest = self._door.engine.settings.serve.timeout_s
+        with anyio.move_on_after(longest):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_tell_progress, asked)
+                try:
+                    run = partial(to_thread.run_sync, abandon_on_cancel=True, limiter=self._threads)
+                    done.append(await run(work, call))
+                except Exception as error:  # noqa: BLE001  raised again, outside of the group
+                    failed.append(error)
+                finally:
+                    call.leave()
+                    tasks.cancel_scope.cancel()
+        if not done:
+            raise failed[0] if failed else OutOfTime
         return done[0]
 
 
