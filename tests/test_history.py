@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from sourcebook.errors import InvalidInput, NotFound, RevisionDropped
 from sourcebook.hashing import text_hash
 from sourcebook.history import Keep, parse_read_context, replay, retain
 from sourcebook.ingest import Request
-from sourcebook.model import Block, Citation, Document, Scope
+from sourcebook.model import Block, Citation, Document, Link, Scope
 from sourcebook.stores.sqlite import SqliteStore
 from tests.stores.conformance import tree
+from tests.town import quick
 
 MODES = ("hybrid", "dense", "sparse")
 QUESTION = "how long is the quarantine for new chickens?"
@@ -325,3 +327,21 @@ def test_parse_read_context(text: str, context: ReadContext) -> None:
 def test_a_wrong_read_context_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(Exception, match="for example as-of:2026"):
         parse_read_context(text)
+
+
+def test_what_comes_later_does_not_change_what_was_superseded_before(tmp_path: Path) -> None:
+    """Whether a repository knows of standings at all must not depend on later documents."""
+    with quick(tmp_path, {"x.md": "The pump is red."}) as engine:
+        old, new = note("old", "The pump is blue."), note("new", "The pump is green.")
+        engine.take_in(Request([old, replace(new, links=(Link("new", "old", "supersedes"),))]))
+        engine.create_baseline("b")
+
+        def asked() -> list[tuple[str, tuple[str, ...]]]:
+            at = ReadContext("baseline", "b")
+            found = engine.search("pump", read_context=at, cache=False).results
+            return [(h.node.id, tuple(a.name for a in h.adjustments)) for h in found]
+
+        before = asked()
+        assert ("old", ("superseded",)) in before
+        engine.take_in(Request([note("y", "Dogs bark.", is_binding=True)]))
+        assert asked() == before

@@ -144,7 +144,6 @@ def test_finds_searches_that_are_not_walled(opens: Opens, monkeypatch: pytest.Mo
         ("nodes", 0),
         ("shown", 12),
         ("versions", 22),
-        ("has_facet", 37),
     ],
 )
 def test_finds_a_read_without_labels(opens: Opens, sql: Sql, name: str, first: int) -> None:
@@ -154,7 +153,7 @@ def test_finds_a_read_without_labels(opens: Opens, sql: Sql, name: str, first: i
 
 @pytest.mark.parametrize(
     ("name", "alias", "first"),
-    [("shown", "n.", 0), ("query_log", "", 0), ("versions", "n.", 4), ("has_facet", "f.", 97)],
+    [("shown", "n.", 0), ("query_log", "", 0), ("versions", "n.", 4)],
 )
 def test_finds_a_read_without_its_repository(
     opens: Opens, sql: Sql, name: str, alias: str, first: int

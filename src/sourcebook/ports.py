@@ -438,9 +438,9 @@ class Store(Protocol):
         ...
 
     def coverage(self, scope: Scope, space: Space, within: Within) -> Coverage: ...
-    def has_facet(self, scope: Scope, keys: Sequence[str]) -> bool:
-        """Whether any passage that the reader may see, of any revision, has metadata under one of
-        these keys."""
+    def has_standing(self, scope: Scope, keys: Sequence[str]) -> bool:
+        """Whether any revision says something of a document's standing: metadata under one of these
+        keys, or that one supersedes another. Where not, nobody needs to look."""
         ...
 
     # vectors

@@ -244,7 +244,7 @@ class Question:
         self, pool: Sequence[Fused]
     ) -> tuple[dict[int, StoredPassage], list[tuple[Adjustment, ...]], str | None]:
         """What is known of each candidate's standing; read only where anything is known at all."""
-        if not self.store.has_facet(self.scope, KEYS):
+        if not self.store.has_standing(self.scope, KEYS):
             return {}, [()] * len(pool), None
         stored = self._read([f.passage for f in pool])
         superseded = self._superseded({f.element_id for f in pool})

@@ -226,13 +226,6 @@ class WallConformance:
             assert store.difference(FULL, old, new).gone_relations == ()
         assert store.difference(seen_as(FULL), 1, 3).gone_relations == ()
 
-    def test_metadata_of_hidden_passages_is_not_known(self, store: Store) -> None:
-        put(store, labelled("s", "red", "board"), scope=FULL)
-        assert store.has_facet(FULL, ["topic"])
-        assert not store.has_facet(seen_as(FULL), ["topic"])
-        put(store, labelled("a", "red", "staff"), scope=FULL)
-        assert store.has_facet(seen_as(FULL), ["other", "topic"])
-
     def test_links_do_not_tell_by_their_order_what_was_there_first(self, store: Store) -> None:
         """A document that was hidden and one that came later state the same link."""
         said = {

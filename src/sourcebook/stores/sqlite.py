@@ -338,10 +338,9 @@ class SqliteStore:
         place = {"revision": within.revision, "resolution": within.resolution}
         return Coverage(self._one("lane_size", scope, **place)[0], 0)
 
-    def has_facet(self, scope: Scope, keys: Sequence[str]) -> bool:
-        """Whether any passage that the reader may see, of any revision, has metadata under one of
-        these keys."""
-        return bool(self._one("has_facet", scope, keys=json.dumps(list(keys)))[0])
+    def has_standing(self, scope: Scope, keys: Sequence[str]) -> bool:
+        """Whether any revision says something of a document's standing."""
+        return bool(self._one("has_standing", scope, keys=json.dumps(list(keys)))[0])
 
     # --- vectors -------------------------------------------------------------------------------
 

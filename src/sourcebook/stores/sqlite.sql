@@ -409,12 +409,13 @@ ORDER BY p.node_id, p.row
 SELECT count(*) FROM passage p
 WHERE p.repository = :repository AND {in_lane p} AND {visible p} AND {readable p}
 
--- name: has_facet
+-- name: has_standing
+-- Whether any revision says something of a document's standing: metadata under one of a JSON list of
+-- keys, or that one supersedes another.
 SELECT EXISTS (
   SELECT 1 FROM json_each(:keys) wanted
-  CROSS JOIN facet f ON f.repository = :repository AND f.key = wanted.value
-  CROSS JOIN passage p ON p.row = f.passage
-  WHERE {readable p})
+  CROSS JOIN facet f ON f.repository = :repository AND f.key = wanted.value)
+OR EXISTS (SELECT 1 FROM link WHERE repository = :repository AND type = 'supersedes')
 
 -- name: facet
 -- The passages that have this value.

@@ -19,6 +19,9 @@ UPDATE passage SET labels = (
 INSERT OR IGNORE INTO label (repository, labels)
 SELECT repository, labels FROM node WHERE labels IS NOT NULL;
 
+-- Whether anything supersedes anything is asked by every question.
+CREATE INDEX link_supersedes ON link (repository) WHERE type = 'supersedes';
+
 -- One space is active at a time: the newest.
 UPDATE space SET state = 'retired'
 WHERE state = 'active' AND row < (
