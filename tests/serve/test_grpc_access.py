@@ -122,8 +122,9 @@ def test_a_header_that_cannot_be_read_is_refused_even_where_no_key_is_needed(
     """Otherwise a key with a slip of the pen would be the owner's."""
     with town.quick(tmp_path, {"a.md": "A."}) as engine, serving(engine) as client:
         assert client.ask(method, full(method)) is not None
-        error = refused(client, method, full(method), key=BAD)
-    assert error.code() is grpc.StatusCode.UNAUTHENTICATED
+        for header in (f"Bearer {BAD}", BAD, "Bearer", "Basic abc", ""):
+            error = refused(client, method, full(method), metadata=(("authorization", header),))
+            assert error.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
 @pytest.mark.parametrize("method", METHODS)
