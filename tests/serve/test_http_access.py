@@ -41,6 +41,7 @@ def served(tmp: Path) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class World:
+    store: str
     server: Running
     keys: dict[str, str]
 
@@ -57,7 +58,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with Sourcebook.open(store) as sb:
         sb.revoke_key(keys["revoked"].split("_")[1])
     with running(store, folder) as server:
-        yield World(server, keys)
+        yield World(store, server, keys)
 
 
 def ask(world: World, method: str, path: str, key: str | None) -> tuple[int, Any]:
@@ -122,15 +123,12 @@ def test_a_strange_authorization_is_refused(world: World, header: str) -> None:
         assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_a_revoked_key_ends_at_the_next_request(world: World, tmp_path: Path) -> None:
-    folder = tmp_path
-    store = filled(folder)
-    key = key_for(store)
-    with running(store, folder) as server:
-        assert server.get("/v1/nodes", key).status_code == 200
-        with Sourcebook.open(store) as sb:
-            sb.revoke_key(key.split("_")[1])
-        assert server.get("/v1/nodes", key).status_code == 401
+def test_a_revoked_key_ends_at_the_next_request(world: World) -> None:
+    key = key_for(world.store)
+    assert world.server.get("/v1/nodes", key).status_code == 200
+    with Sourcebook.open(world.store) as sb:
+        sb.revoke_key(key.split("_")[1])
+    assert world.server.get("/v1/nodes", key).status_code == 401
 
 
 def test_metrics_show_an_admin_its_own_repositories(world: World) -> None:

@@ -75,7 +75,7 @@ def serve(engine: Engine, listen: Listen, announce: Announce) -> None:
         )
         grpc = _start_grpc(door, listen)
         where = _addresses(listen, sock.getsockname()[1], grpc.port if grpc else None)
-        threading.Thread(target=ready.load, name="load", daemon=True).start()
+        threading.Thread(target=_load, args=(ready,), name="load", daemon=True).start()
 
         def stop_grpc() -> threading.Event | None:
             return grpc.stop(settings.shutdown_s) if grpc else None
@@ -85,6 +85,13 @@ def serve(engine: Engine, listen: Listen, announce: Announce) -> None:
         finally:
             if (end := stop_grpc()) is not None:
                 end.wait()
+
+
+def _load(ready: Readiness) -> None:
+    try:
+        ready.load()
+    except Exception as error:  # noqa: BLE001  whoever asks whether it is ready is told
+        access_log.trouble({}, error)
 
 
 def _addresses(listen: Listen, port: int, grpc_port: int | None) -> dict[str, str | None]:
