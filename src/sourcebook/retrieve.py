@@ -1,6 +1,6 @@
 """USE CASE: a question in, ranked and cited hits out, at one resolved revision.
 
-prepare -> search (dense | sparse | staged, side by side) -> fuse -> judge (rerank, relevance)
+prepare -> search (sparse beside the embedding, dense, staged) -> fuse -> judge (rerank, relevance)
 -> adjust -> group -> cite -> gate
 
 A compound question is also asked in its parts; a passage that answers a part well is a good one.
