@@ -338,6 +338,45 @@ def test_what_was_accepted_is_answered_before_the_end(engine: Engine) -> None:
         assert stopped.wait(5)
 
 
+def test_a_stop_under_load_answers_or_refuses_in_words(engine: Engine) -> None:
+    """Never a bare CANCELLED, and no question is worked on whose answer does not arrive."""
+    told: list[str | None] = []
+
+    def ask(port: int) -> None:
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            search = channel.unary_unary(f"/{SERVICE.full_name}/Search")
+            while True:
+                try:
+                    search(ASKED.SerializeToString(), timeout=20)
+                    told.append(None)
+                except grpc.RpcError as error:
+                    told.append(error.code().name + " " + error_of(error)["code"])
+                    return
+
+    with serving(engine) as client:
+        before = client.questions()
+        threads = [threading.Thread(target=ask, args=(client.server.port,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        until(lambda: len(told) > 20)
+        assert client.server.stop(10).wait(10)
+        for thread in threads:
+            thread.join(20)
+        assert client.questions() - before == told.count(None)
+    assert set(told) == {None, "UNAVAILABLE stopping"}
+
+
+def test_a_second_stop_can_be_shorter(engine: Engine) -> None:
+    with serving(engine, bounds=SMALL) as client, busy(client):
+        call = client.stub.Search.future(ASKED, timeout=20)
+        waiting(client, 1)
+        first = client.server.stop(20)
+        assert not first.wait(0.3)
+        assert client.server.stop(0).wait(5)
+        assert first.wait(5)
+        assert call.code() is not grpc.StatusCode.OK
+
+
 def test_a_stop_does_not_wait_for_those_who_only_watch(engine: Engine) -> None:
     with serving(engine) as client:
         watch = health_pb2_grpc.HealthStub(client.channel).Watch(health_pb2.HealthCheckRequest())

@@ -76,6 +76,13 @@ class OutOfTime(errors.SourcebookError):
     exit_status = 3
 
 
+class Stopping(errors.SourcebookError):
+    """The server is being stopped; ask again in a moment."""
+
+    code = "stopping"
+    exit_status = 3
+
+
 class CannotListen(errors.SourcebookError):
     """The server cannot listen there."""
 
@@ -95,6 +102,7 @@ KINDS: dict[type[errors.SourcebookError], Kind] = {
     TooOften: Kind(429, "RESOURCE_EXHAUSTED"),
     Overloaded: Kind(503, "RESOURCE_EXHAUSTED"),
     OutOfTime: Kind(504, "DEADLINE_EXCEEDED"),
+    Stopping: Kind(503, "UNAVAILABLE"),
     errors.RevisionDropped: Kind(410, "NOT_FOUND"),
     errors.NotFound: Kind(404, "NOT_FOUND"),
     errors.Conflict: Kind(409, "FAILED_PRECONDITION"),

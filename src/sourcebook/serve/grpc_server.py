@@ -10,7 +10,6 @@ from __future__ import annotations
 import ipaddress
 import json
 import logging
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +24,8 @@ from google.protobuf.message_factory import GetMessageClass
 from sourcebook.errors import InvalidInput, SourcebookError, Unauthorized
 from sourcebook.serve import failures
 from sourcebook.serve.door import Asked, Door, Visit
-from sourcebook.serve.grpc_aside import MOST_STREAMS, StoreHealth, Streams, add_aside
+from sourcebook.serve.grpc_aside import MOST_STREAMS, Streams, add_aside
+from sourcebook.serve.grpc_listening import Calls, Listening
 from sourcebook.serve.grpc_messages import Json, fill, part_of, read
 from sourcebook.serve.operations import OPERATIONS
 from sourcebook.serve.proto.sourcebook.v1 import semantic_query_pb2 as pb
@@ -55,8 +55,8 @@ _LOG = logging.getLogger(__name__)
 class Service:
     """Every method of the schema over the door."""
 
-    def __init__(self, door: Door, max_message: int) -> None:
-        self._door, self._max_message = door, max_message
+    def __init__(self, door: Door, calls: Calls, max_message: int) -> None:
+        self._door, self._calls, self._max_message = door, calls, max_message
 
     def handlers(self) -> grpc.GenericRpcHandler:
         """Requests arrive as bytes: what is no message must be told as an error of the caller."""
@@ -90,6 +90,7 @@ class Service:
             refuse(context, error)
 
     def _ask(self, method: MethodDescriptor, data: bytes, context: grpc.ServicerContext) -> Json:
+        self._calls.begin(context)
         key = key_of(context.invocation_metadata())
         visit = Visit(deadline_of(context))
         if not context.add_callback(visit.leave):
@@ -159,36 +160,6 @@ def _cut(text: str | None, most: int) -> str | None:
     return text and text.encode("utf-8", "ignore")[:most].decode("utf-8", "ignore")
 
 
-class Listening(grpc.Server):  # type: ignore[misc]
-    """A server that says on which port, and whose stop waits for answers alone."""
-
-    def __init__(self, server: grpc.Server, port: int, health: StoreHealth, streams: Streams):
-        self._server, self.port, self._health, self._streams = server, port, health, streams
-
-    def stop(self, grace: float | None) -> threading.Event:
-        """Nothing new is taken on; what was accepted is answered, for at most `grace` seconds. The
-        event is set when all is done."""
-        self._health.enter_graceful_shutdown()
-        self._streams.end()
-        done: threading.Event = self._server.stop(grace)
-        return done
-
-    def start(self) -> None:
-        self._server.start()
-
-    def wait_for_termination(self, timeout: float | None = None) -> bool:
-        return bool(self._server.wait_for_termination(timeout))
-
-    def add_generic_rpc_handlers(self, handlers: Any) -> None:
-        self._server.add_generic_rpc_handlers(handlers)
-
-    def add_insecure_port(self, address: str) -> int:
-        return int(self._server.add_insecure_port(address))
-
-    def add_secure_port(self, address: str, credentials: Any) -> int:
-        return int(self._server.add_secure_port(address, credentials))
-
-
 def start_grpc(door: Door, address: str = ADDRESS, *, max_message: int = MAX_MESSAGE) -> Listening:
     """Serve until `stop`. Port 0 takes a free one; `port` of what is returned says which."""
     if not door.keys and not is_local(address):
@@ -208,8 +179,8 @@ def start_grpc(door: Door, address: str = ADDRESS, *, max_message: int = MAX_MES
         ],
         maximum_concurrent_rpcs=most,
     )
-    streams = Streams()
-    server.add_generic_rpc_handlers((Service(door, max_message).handlers(),))
+    calls, streams = Calls(), Streams()
+    server.add_generic_rpc_handlers((Service(door, calls, max_message).handlers(),))
     health = add_aside(server, door, SERVICE.full_name, streams)
     try:
         port = server.add_insecure_port(address)
@@ -218,7 +189,7 @@ def start_grpc(door: Door, address: str = ADDRESS, *, max_message: int = MAX_MES
             f"cannot listen on {address}; choose another one for gRPC, with --grpc-port"
         ) from error
     server.start()
-    return Listening(server, port, health, streams)
+    return Listening(server, port, calls, health, streams)
 
 
 def is_local(address: str) -> bool:
