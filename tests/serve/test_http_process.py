@@ -244,6 +244,12 @@ def test_sigterm_under_load_answers_all_that_was_accepted(store: str, tmp_path: 
         assert sb.get("sigterm-19.md")
 
 
+def test_a_server_can_be_ended_while_it_loads(store: str, tmp_path: Path) -> None:
+    with running(store, tmp_path, ready=False) as server:
+        assert server.end() == 0
+    assert "terminate" not in server.log.read_text()
+
+
 def test_sigkill_under_load_loses_nothing(store: str, tmp_path: Path) -> None:
     store = copied(store, tmp_path)
     committed = []

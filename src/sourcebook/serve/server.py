@@ -14,11 +14,9 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import uvicorn
@@ -30,6 +28,8 @@ from sourcebook.errors import InvalidInput
 from sourcebook.serve import access_log
 from sourcebook.serve.door import Bounds, Door
 from sourcebook.serve.failures import CannotListen
+from sourcebook.serve.grpc_server import start_grpc
+from sourcebook.serve.mcp import mcp_app
 from sourcebook.serve.metrics import Metrics
 from sourcebook.serve.ready import Readiness
 from sourcebook.serve.rest import Rest
@@ -75,7 +75,7 @@ def serve(engine: Engine, listen: Listen, announce: Announce) -> None:
         )
         grpc = _start_grpc(door, listen)
         where = _addresses(listen, sock.getsockname()[1], grpc.port if grpc else None)
-        threading.Thread(target=_load, args=(ready,), name="load", daemon=True).start()
+        pool.submit(_load, ready)
 
         def stop_grpc() -> threading.Event | None:
             return grpc.stop(settings.shutdown_s) if grpc else None
@@ -83,8 +83,14 @@ def serve(engine: Engine, listen: Listen, announce: Announce) -> None:
         try:
             Server(config, partial(announce, where), stop_grpc).run([sock])
         finally:
-            if (end := stop_grpc()) is not None:
-                end.wait()
+            if (ended := stop_grpc()) is not None:
+                ended.wait()
+
+
+def _start_grpc(door: Door, listen: Listen) -> Any:
+    if listen.grpc_port is None:
+        return None
+    return start_grpc(door, address("", listen.host, listen.grpc_port))
 
 
 def _load(ready: Readiness) -> None:
@@ -98,7 +104,7 @@ def _addresses(listen: Listen, port: int, grpc_port: int | None) -> dict[str, st
     http = address("http://", listen.host, port)
     return {
         "http": http,
-        "mcp": f"{http}/mcp" if _mcp_app() else None,
+        "mcp": f"{http}/mcp",
         "grpc": address("", listen.host, grpc_port) if grpc_port is not None else None,
     }
 
@@ -119,15 +125,12 @@ def make_door(engine: Engine, host: str) -> Door:
 
 
 def whole_app(rest: Rest, hosts: frozenset[str] | None) -> ASGIApp:
-    """REST and MCP behind one shield."""
-    made = _mcp_app()
-    mcp = made(rest.door, None) if made is not None else None
+    """REST and MCP behind one shield, which knows by what names they may be asked."""
+    mcp = mcp_app(rest.door, None)
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            if mcp is not None:
-                await stack.enter_async_context(mcp.router.lifespan_context(mcp))
+        async with mcp.router.lifespan_context(mcp):
             yield
 
     routed = _Switch(rest.app(lifespan=lifespan), mcp)
@@ -138,12 +141,11 @@ def whole_app(rest: Rest, hosts: frozenset[str] | None) -> ASGIApp:
 @dataclass(frozen=True, slots=True)
 class _Switch:
     rest: ASGIApp
-    mcp: ASGIApp | None
+    mcp: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
-        for_mcp = self.mcp is not None and (path == "/mcp" or path.startswith("/mcp/"))
-        app = self.mcp if for_mcp and self.mcp is not None else self.rest
+        app = self.mcp if path == "/mcp" or path.startswith("/mcp/") else self.rest
         await app(scope, receive, send)
 
 
@@ -177,22 +179,6 @@ class Server(uvicorn.Server):
         finally:
             for each, handler in before.items():
                 signal.signal(each, handler)
-
-
-# --- the other surfaces --------------------------------------------------------------------------
-
-
-def _start_grpc(door: Door, listen: Listen) -> Any:
-    name = "sourcebook.serve.grpc_server"
-    if listen.grpc_port is None or find_spec(name) is None:
-        return None
-    return import_module(name).start_grpc(door, address("", listen.host, listen.grpc_port))
-
-
-def _mcp_app() -> Callable[[Door, None], Any] | None:
-    """The shield looks at names and pages for it."""
-    name = "sourcebook.serve.mcp"
-    return getattr(import_module(name), "mcp_app", None) if find_spec(name) else None
 
 
 # --- where to listen -----------------------------------------------------------------------------

@@ -172,8 +172,7 @@ def _method(scope: Scope) -> str:
 
 def _route(scope: Scope) -> str:
     """The address as the table has it: what stands in the place of an id is nobody's business."""
-    route = scope.get("route")
-    path = getattr(route, "path", None)
-    if path is not None:
-        return str(path).replace("{id:path}", "{id}")
-    return "/mcp" if scope["path"].startswith("/mcp") else "-"
+    if scope["path"] == "/mcp" or scope["path"].startswith("/mcp/"):
+        return "/mcp"
+    path = getattr(scope.get("route"), "path", "-")
+    return str(path).replace("{id:path}", "{id}")
