@@ -7,9 +7,11 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import httpx2
 import pytest
 from mcp import Client
@@ -20,6 +22,7 @@ from sourcebook.serve.mcp_catalog import TOOLS
 from tests.serve import mcp_world
 from tests.serve.mcp_clients import CURRENT, PREVIOUS, ask, call, on_http, serving
 from tests.serve.mcp_world import SECRET, World
+from tests.serve.running import running
 
 QUESTION = {"query": "When does the gate of the mill close?"}
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -142,6 +145,12 @@ def test_a_session_belongs_to_its_key(address: str, world: World) -> None:
     assert post(world.key, LIST, **session).status_code == 200
     assert post(world.board, LIST, **session).status_code == 404
     assert post(world.other, LIST, **session).status_code == 404
+
+
+def test_there_is_no_stream_to_listen_to(address: str, world: World) -> None:
+    given = {"authorization": f"Bearer {world.key}", "accept": "text/event-stream"}
+    answer = httpx2.get(address, headers=given)
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST, DELETE")
 
 
 @pytest.mark.parametrize("mode", [CURRENT, PREVIOUS])
@@ -314,3 +323,29 @@ def test_a_door_that_is_full_says_so_at_once(narrow: tuple[Door, str], world: Wo
     codes, took = anyio.run(main)
     assert codes == ["overloaded"]
     assert took < 5
+
+
+# --- beside everything else ----------------------------------------------------------------------
+
+
+def test_the_whole_server_has_it_at_mcp(world: World, tmp_path: Path) -> None:
+    """And ends in time while a client is there."""
+    with running(f"sqlite:///{world.store}", tmp_path) as server:
+        url = server.addresses["mcp"]
+        assert httpx2.post(url, headers=JSON, json=HELLO).status_code == 401
+        for mode in (CURRENT, PREVIOUS):
+            found = call(on_http(url, world.key, mode), "semanticSearch", **QUESTION)
+            assert "ten o'clock" in found.structured_content["results"][0]["text"]
+        given = {"authorization": f"Bearer {world.key}", "origin": "https://evil.example"}
+        assert httpx2.post(url, headers=JSON | given, json=HELLO).status_code == 403
+
+        async def work(client: Client) -> tuple[int, float]:
+            await client.call_tool("search", QUESTION)
+            started = time.monotonic()
+            status = await anyio.to_thread.run_sync(server.end)
+            return status, time.monotonic() - started
+
+        status, took = ask(on_http(url, world.key, PREVIOUS), work)
+        assert status == 0
+        assert took < 25  # after 30 s what still runs is given up
+    assert not any(world.key in line for line in server.log.read_text().splitlines())

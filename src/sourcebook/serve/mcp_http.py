@@ -29,6 +29,8 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _LARGEST_REQUEST = 1_000_000
 _MOST_SESSIONS = 1000
 _IDLE_S = 1800
+_NO_STREAM = Response(status_code=405, headers={"allow": "POST, DELETE"})
+"""The server begins no conversation, and a stream that waits for one would hold up its end."""
 
 
 def security_for(hosts: Collection[str] | None) -> TransportSecuritySettings:
@@ -60,6 +62,9 @@ class McpApp:
             key_id = await to_thread.run_sync(self._let_in, key_in(Headers(scope=scope)))
         except SourcebookError as error:
             await _refuse(error)(scope, receive, send)
+            return
+        if scope["method"] == "GET":
+            await _NO_STREAM(scope, receive, send)
             return
         manager = await self._started()
         await manager.handle_request(_as_user(scope, key_id), receive, send)
