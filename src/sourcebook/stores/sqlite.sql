@@ -565,14 +565,15 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 DELETE FROM failure WHERE space = :space
 
 -- name: failures
--- What is given up first, then the newest, with the words of each.
+-- What is given up first, then the newest, with the words of each. To a reader with roles not by time:
+-- which text was tried first depends on what head shows to others.
 SELECT f.text_hash, p.context, p.body, f.attempts, f.error, f.at, f.next_try, f.dead
 FROM failure f
 CROSS JOIN passage p ON p.row = (
   SELECT min(same.row) FROM passage same
   WHERE same.repository = :repository AND same.text_hash = f.text_hash AND {readable same})
 WHERE f.space = :space
-ORDER BY f.dead DESC, f.at DESC, f.text_hash LIMIT :limit
+ORDER BY f.dead DESC, CASE WHEN :readable IS NULL THEN f.at END DESC, f.text_hash LIMIT :limit
 
 -- name: next_free
 -- When the next text that somebody holds, or that failed, can be claimed.

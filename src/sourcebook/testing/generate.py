@@ -107,7 +107,7 @@ def _reader(made: _Made, name: str, place: Scope) -> Reader:
 def _history(made: _Made, place: Scope, *, home: bool) -> list[Event]:
     random = made.random
     revisions = random.randint(2, 3) if home else random.choice((1, 1, 2))
-    lazy = random.random() < (0.15 if home else 0.5)
+    lazy = random.random() < 0.15
     mine = made.canary()
     made.governed = random.choice(("all", "none", "labelled"))
     events: list[Event] = []
