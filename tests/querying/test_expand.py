@@ -227,7 +227,14 @@ def test_a_chain_of_parents_ends_with_the_document(guide: Surroundings) -> None:
 
 @pytest.mark.parametrize("name", ["children", "relations", "relations_among"])
 def test_the_reads_go_through_an_index(sb: Sourcebook, name: str) -> None:
-    values = {"repository": 1, "id": "a", "ids": '["a"]', "revision": 1, "limit": 9}
+    values = {
+        "repository": 1,
+        "readable": None,
+        "id": "a",
+        "ids": '["a"]',
+        "revision": 1,
+        "limit": 9,
+    }
     plan = sb.store.reader().execute(f"EXPLAIN QUERY PLAN {QUERIES[name]}", values).fetchall()  # type: ignore[attr-defined]
     steps = [row[3] for row in plan]
     assert any("USING INDEX link_by_" in step for step in steps)

@@ -61,15 +61,19 @@ def policies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "notes").mkdir()
     (folder / "notes" / "leave.md").write_text(LEAVE)
     (folder / "notes" / "travel.md").write_text(TRAVEL)
-    return taken_in(folder, "notes", "--document-type", "policy", "--binding")
+    taken_in(folder, "notes", "--document-type", "policy", "--binding")
+    for repository, name in (("handbook", "leave.md"), ("minutes", "travel.md")):
+        into = ("--repository", repository)
+        taken_in(folder, f"notes/{name}", "--document-type", "policy", "--binding", into=into)
+    return folder
 
 
-def taken_in(folder: Path, *words: str) -> Path:
+def taken_in(folder: Path, *words: str, into: tuple[str, ...] = ()) -> Path:
     for name in DEFAULT_MODELS:
         install(name)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        assert run(["ingest", *words]) == 0
+        assert run([*into, "ingest", *words]) == 0
     return folder
 
 

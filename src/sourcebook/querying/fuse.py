@@ -37,7 +37,9 @@ def fuse(lists: Lists, weights: Mapping[str, float], k: int = RRF_K) -> list[Fus
             if match[4]:
                 exact[passage] = match[4]
     order = sorted([(-exact.get(p, 0), -totals[p], m[1], p, m[2]) for p, m in found.items()])
-    return [Fused(p, node, element, -total, -held) for held, total, node, p, element in order]
+    return [
+        Fused._make((p, node, element, -total, -held)) for held, total, node, p, element in order
+    ]
 
 
 def weigh(lists: Lists, weights: Mapping[str, float]) -> list[Fused]:
@@ -54,12 +56,14 @@ def weigh(lists: Lists, weights: Mapping[str, float]) -> list[Fused]:
 
 def combine(dense: Sequence[Match], sparse: Sequence[Match]) -> list[Match]:
     """Both lists as one, by the sum of their scaled scores."""
-    found = {match[0]: match for match in (*sparse, *dense)}
+    found = {match[0]: match for match in sparse}
+    found.update((match[0], match) for match in dense)
     totals = dict.fromkeys(found, 0.0)
-    for passage, share in (*_scaled(dense, lowest=True), *_scaled(sparse, lowest=False)):
-        totals[passage] += share
+    for shares in (_scaled(dense, lowest=True), _scaled(sparse, lowest=False)):
+        for passage, share in shares:
+            totals[passage] += share
     order = sorted([(-totals[p], m[1], p, m[2]) for p, m in found.items()])
-    return [Match(p, node, element, -total) for total, node, p, element in order]
+    return [Match._make((p, node, element, -total, 0)) for total, node, p, element in order]
 
 
 def _scaled(matches: Sequence[Match], *, lowest: bool) -> list[tuple[int, float]]:

@@ -62,15 +62,15 @@ class Postings:
 
     def scores(self, terms: Sequence[int]) -> npt.NDArray[np.float32]:
         """The score of every passage; a term that is given twice counts twice."""
-        scores = np.zeros(self.size, np.float32)
-        for term in terms:
-            found = self.find(term)
-            frequency = found.stop - found.start
-            if frequency:
-                scores[self.rows[found]] += self.impacts[found] * np.float32(
-                    self._weight(frequency)
-                )
-        return scores
+        places = [place for term in terms if (place := self.find(term)).stop > place.start]
+        if not places:
+            return np.zeros(self.size, np.float32)
+        rows = np.concatenate([self.rows[place] for place in places])
+        gains = [
+            self.impacts[place] * np.float32(self._weight(place.stop - place.start))
+            for place in places
+        ]
+        return np.bincount(rows, np.concatenate(gains), self.size).astype(np.float32)
 
     def ideal(self, terms: Sequence[int | None]) -> float:
         """What no score for these terms can exceed; None is a term that no passage holds."""

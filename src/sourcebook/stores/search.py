@@ -6,6 +6,7 @@ passages as exist, up to k.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from collections import OrderedDict
@@ -182,12 +183,8 @@ class Searcher:
         return held
 
     def _term_ids(self, repository: int, terms: Iterable[str]) -> dict[str, int]:
-        db, ids = self._reader(), {}
-        for term in terms:
-            found = db.execute(QUERIES["term_id"], {"repository": repository, "text": term})
-            if row := found.fetchone():
-                ids[term] = int(row[0])
-        return ids
+        values = {"repository": repository, "texts": json.dumps(list(terms))}
+        return dict(self._reader().execute(QUERIES["terms"], values).fetchall())
 
     def _exact(self, view: View, lane: Lane, query: PreparedQuery) -> npt.NDArray[np.int64]:
         """How many of the query's phrases and identifiers each passage holds."""

@@ -288,7 +288,7 @@ WHERE n.repository = :repository AND n.id = :id AND {visible n} AND {readable n}
 
 -- name: versions
 -- Every row of a version, newest first.
-SELECT {node_columns n} FROM node n
+SELECT {node_columns n} FROM node n INDEXED BY node_by_version
 WHERE n.repository = :repository AND n.version_id = :version AND {readable n}
 ORDER BY n.born DESC, n.row DESC
 
@@ -323,7 +323,7 @@ ORDER BY n.id LIMIT :limit
 
 -- name: content_of
 -- The document text that a node's offsets point into: newest row first.
-SELECT n.content FROM node n
+SELECT n.content FROM node n INDEXED BY node_by_version
 WHERE n.repository = :repository AND n.version_id = :version
   AND n.id = :id AND n.start = :start AND n."end" = :end AND {readable n}
 ORDER BY n.born DESC, n.row DESC LIMIT 1
@@ -335,13 +335,18 @@ SELECT text FROM content WHERE repository = :repository AND hash = :hash
 -- The visible links at either end of a node, in the order of what they say: that of the rows would tell
 -- since when a document was there before its label let the reader see it.
 SELECT l.source_id, l.target_id, l.type, l.metadata FROM link l
-WHERE l.repository = :repository AND (l.source_id = :id OR l.target_id = :id)
+WHERE l.row IN (
+    SELECT row FROM link INDEXED BY link_by_source
+    WHERE repository = :repository AND source_id = :id
+    UNION
+    SELECT row FROM link INDEXED BY link_by_target
+    WHERE repository = :repository AND target_id = :id)
   AND {visible l} AND {readable_link l}
 ORDER BY l.type, l.source_id, l.target_id, l.metadata
 
 -- name: children
 -- What a node contains, in the order of the text.
-SELECT {node_columns n} FROM link l
+SELECT {node_columns n} FROM link l INDEXED BY link_by_source
 CROSS JOIN node n ON n.repository = l.repository AND n.id = l.target_id
 WHERE l.repository = :repository AND l.source_id = :id AND l.type = 'contains'
   AND {visible l} AND {visible n} AND {readable n}
@@ -351,18 +356,21 @@ ORDER BY n.start, n."end" DESC, n.id LIMIT :limit
 -- Links at either end of a JSON list of nodes that do not come from the structure of a document. Both
 -- ends may state one, so it may be there twice.
 SELECT l.source_id, l.target_id, l.type, l.metadata FROM json_each(:ids) wanted
-CROSS JOIN link l ON l.repository = :repository AND l.source_id = wanted.value
+CROSS JOIN link l INDEXED BY link_by_source
+  ON l.repository = :repository AND l.source_id = wanted.value
 WHERE {visible l} AND {is_relation l} AND {readable_link l}
 UNION
 SELECT l.source_id, l.target_id, l.type, l.metadata FROM json_each(:ids) wanted
-CROSS JOIN link l ON l.repository = :repository AND l.target_id = wanted.value
+CROSS JOIN link l INDEXED BY link_by_target
+  ON l.repository = :repository AND l.target_id = wanted.value
 WHERE {visible l} AND {is_relation l} AND {readable_link l}
 ORDER BY 3, 1, 2, 4 LIMIT :limit
 
 -- name: relations_among
 -- The same, where both ends are in the list.
 SELECT DISTINCT l.source_id, l.target_id, l.type, l.metadata FROM json_each(:ids) wanted
-CROSS JOIN link l ON l.repository = :repository AND l.source_id = wanted.value
+CROSS JOIN link l INDEXED BY link_by_source
+  ON l.repository = :repository AND l.source_id = wanted.value
 WHERE l.target_id IN (SELECT value FROM json_each(:ids)) AND {visible l} AND {is_relation l}
   AND {readable_link l}
 ORDER BY 3, 1, 2, 4 LIMIT :limit
@@ -420,9 +428,6 @@ OR EXISTS (SELECT 1 FROM link WHERE repository = :repository AND type = 'superse
 -- name: facet
 -- The passages that have this value.
 SELECT passage FROM facet WHERE repository = :repository AND key = :key AND value = :value
-
--- name: term_id
-SELECT id FROM term WHERE repository = :repository AND text = :text
 
 -- name: tokens
 -- Term ids of title, heading and body in order, with -1 between the fields.
