@@ -38,10 +38,10 @@ def opens(tmp_path: Path) -> Opens:
 
 
 def test_nothing_leaks(opens: Opens) -> None:
-    report = isolation.run(opens, worlds=100)
+    report = isolation.run(opens, worlds=50)
     assert "\n".join(map(str, report.leaks)) == ""
-    assert (report.worlds, report.ok) == (100, True)
-    assert report.observations == 100 * 24
+    assert (report.worlds, report.ok) == (50, True)
+    assert report.observations == 50 * 24
 
 
 # --- a wall less ---------------------------------------------------------------------------------

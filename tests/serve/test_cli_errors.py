@@ -38,7 +38,7 @@ WRONG: list[tuple[tuple[str, ...], int, str]] = [
     (("search", "x", "--read-context", "published"), 1, "no baseline is published"),
     (("search", "x", "--modle", "dense"), 2, "--mode"),
     (("search", "x", "--store", "sqlite:///x.db"), 2, "--store stands before the command"),
-    (("serch", "x"), 2, "Did you mean 'search'?"),
+    (("serch", "x"), 2, "Did you mean 'search'"),
     (("get", "nothing"), 1, "there is no node 'nothing'"),
     (("get", "notes/leave.md", "--version", "v0"), 1, "at version v0"),
     (("links", "nothing"), 1, "there is no node 'nothing'"),
@@ -80,7 +80,7 @@ def test_wrong_use_is_one_sentence(
 
 
 def test_an_unknown_command_suggests_the_nearest(folder: Path, cli: Cli) -> None:
-    assert cli("serch", "x", "--json").data["error"]["suggestions"] == ["search"]
+    assert cli("serch", "x", "--json").data["error"]["suggestions"][0] == "search"
 
 
 @pytest.mark.parametrize(

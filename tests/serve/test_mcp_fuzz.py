@@ -21,7 +21,7 @@ from tests.serve.mcp_clients import serving
 from tests.serve.mcp_world import World
 
 BOUNDED = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 VERSION = "2026-07-28"
