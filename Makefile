@@ -11,6 +11,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 INSTALL := $(PIP) install -c constraints.txt
 export SOURCEBOOK_DATA ?= ../shared/data
+# Two halves side by side; threads below them would only wait for each other.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +21,8 @@ demo: .venv/base.stamp model ## Set everything up, index examples/ and answer a 
 	@$(BIN)/python examples/demo.py
 
 test: lint model ## Set everything up, check the code and run every test
-	@$(BIN)/python -m pytest -q
+	@$(PYTEST) --ignore=tests/serve & others=$$!; $(PYTEST) tests/serve; ended=$$?; \
+	  wait $$others && exit $$ended
 
 lint: .venv/dev.stamp ## Check style, formatting, types and the import contract
 	@$(BIN)/ruff check .
