@@ -43,7 +43,6 @@ _REFUSED = Backoff(attempts=1)
 _LONGEST_LOOK_S = 1.0
 """While others hold what is left: they may give it back before their lease runs out."""
 _BUSY_TRIES = 6
-_AHEAD = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,15 +244,12 @@ def embed_ahead(
 ) -> None:
     """Embed those of these texts, by hash, that have no vector, before any passage holds them. What
     cannot be embedded is the caller's error: nothing was committed yet."""
-    missing = store.unembedded(scope, space, list(texts))
-    for start in range(0, len(missing), _AHEAD):
-        hashes = missing[start : start + _AHEAD]
-        wanted = [texts[key] for key in hashes]
-        if embedder.late:
-            vectors, tokens = embedder.embed_late(wanted)
-            store.put_vectors(scope, space, hashes, vectors, tokens)
-        else:
-            store.put_vectors(scope, space, hashes, embedder.embed(wanted))
+    indexer = Indexer(store, embedder, scope, space)
+    missing = [Pending(key, texts[key]) for key in store.unembedded(scope, space, list(texts))]
+    for start in range(0, len(missing), indexer.pace.batch):
+        piece = missing[start : start + indexer.pace.batch]
+        hashes = [each.text_hash for each in piece]
+        store.put_vectors(scope, space, hashes, *indexer._vectors(piece))
 
 
 def rate(store: Store, scope: Scope, since: int = 0) -> int:
