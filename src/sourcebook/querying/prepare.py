@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from sourcebook.analysis import STOP_TERMS, STOP_WORDS, analyze
+from sourcebook.analysis import STOP_TERMS, STOP_WORDS, Analyzed, analyze
 from sourcebook.errors import InvalidInput
 from sourcebook.model import PreparedQuery
 
@@ -33,15 +33,19 @@ def prepare(text: str) -> PreparedQuery:
     if not text.strip():
         raise InvalidInput("the query is empty; ask a question or give some words", field="query")
     plain = _plain(text)
-    terms, phrases = _terms(plain), _phrases(plain)
-    return PreparedQuery(text, normalize(text), terms, phrases, _keywords(plain))
+    analyzed = analyze(plain)
+    quoted = [tuple(analyze(phrase).terms) for phrase in _PHRASE.findall(plain)]
+    phrases = tuple(dict.fromkeys([*filter(None, quoted), *_identifiers(analyzed)]))
+    return PreparedQuery(text, normalize(text), _terms(analyzed), phrases, _keywords(plain))
 
 
 def _plain(text: str) -> str:
     """Unicode forms, quotes and white space made regular: what full-text analysis reads, since
     documents are read so too."""
     text = unicodedata.normalize("NFKC", text.translate(_QUOTES))
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(text.split())
 
 
 def normalize(text: str) -> str:
@@ -53,24 +57,17 @@ def normalize(text: str) -> str:
     return text
 
 
-def _terms(text: str) -> tuple[str, ...]:
+def _terms(analyzed: Analyzed) -> tuple[str, ...]:
     """Index terms without repeats; stop words only where there is nothing else."""
-    analyzed = analyze(text)
     terms = tuple(dict.fromkeys([*analyzed.terms, *analyzed.compounds]))
     return tuple(t for t in terms if t not in STOP_TERMS) or terms
 
 
-def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
-    quoted = [tuple(analyze(phrase).terms) for phrase in _PHRASE.findall(text)]
-    return tuple(dict.fromkeys([*filter(None, quoted), *_identifiers(text)]))
-
-
-def _identifiers(text: str) -> list[tuple[str, ...]]:
+def _identifiers(analyzed: Analyzed) -> list[tuple[str, ...]]:
     """Compounds of a question that asks for nothing else: then they must match as they stand.
 
     Inside a longer question a compound ("COVID-19") is one term among others, weighted by how rare
     it is, since such a question is about more than that one word."""
-    analyzed = analyze(text)
     parts = {t for whole in analyzed.compounds for t in analyze(whole).terms}
     content = [t for t in analyzed.terms if t not in STOP_TERMS]
     return [(c,) for c in analyzed.compounds] if set(content) <= parts else []

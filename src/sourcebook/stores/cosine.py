@@ -123,17 +123,18 @@ class Cosine:
         """Rows that hold the k best: those that their bounds do not shut out."""
         turned: Vectors = ((query - self.mean) @ self.axes).astype(np.float32)
         rough, error = self.first.products(turned[: self.half])
-        rough += self.bias
-        rough += np.float32(query @ self.mean)
+        rough += self.bias  # Without query . mean, which is the same for all.
         rest = self.rest
         if rows is not None:
             rough, rest = rough.take(rows), rest.take(rows)
         likely = _highest(rough, k)
         scores = self.scores(query, likely if rows is None else rows[likely])
         # The k-th best of some rows: the k-th best of all is no lower.
-        floor = float(np.partition(scores, len(scores) - k)[len(scores) - k]) - error - _SLACK
-        beyond = np.float32(np.linalg.norm(turned[self.half :]))
-        maybe = np.flatnonzero(rough + beyond * rest >= floor)
+        lowest = float(np.partition(scores, len(scores) - k)[len(scores) - k])
+        floor = lowest - float(query @ self.mean) - error - _SLACK
+        highest = np.float32(np.linalg.norm(turned[self.half :])) * rest
+        highest += rough
+        maybe = np.flatnonzero(highest >= floor)
         kept = maybe if rows is None else rows[maybe]
         more, further = self.second.products(turned[self.half :], kept)
         more += rough[maybe]
