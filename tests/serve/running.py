@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,13 +64,30 @@ class Running:
             return client.get(path, **options)
 
     def lines(self, event: str = "request") -> list[dict[str, Any]]:
-        """What the server has logged."""
-        told = [json.loads(line) for line in self.log.read_text().splitlines()]
+        """What the server has logged; of a line that it is writing nothing."""
+        whole = self.log.read_text().rpartition("\n")[0]
+        told = [json.loads(line) for line in whole.splitlines()]
         return [line for line in told if line["event"] == event]
+
+    def logged(self, **wanted: Any) -> dict[str, Any]:
+        """The first request logged with these values: it may come just after the answer."""
+
+        def found() -> list[dict[str, Any]]:
+            return [line for line in self.lines() if wanted.items() <= line.items()]
+
+        until(lambda: bool(found()))
+        return found()[0]
 
     def end(self, how: int = signal.SIGTERM) -> int:
         self.process.send_signal(how)
         return self.process.wait(90)
+
+
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"not within {seconds} s"
+        time.sleep(0.01)
 
 
 def filled(folder: Path, **settings: Any) -> str:

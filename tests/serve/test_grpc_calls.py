@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from sourcebook.stores.sqlite import SqliteStore
 from tests import town
 
 from .grpc_client import METHODS, Client, error_of, serving
+from .running import until
 
 ASKED = pb.SearchRequest(query=town.FENCE, k=3)
 SMALL = Bounds(running=1, waiting=2)
@@ -52,13 +53,6 @@ def busy(client: Client) -> Iterator[None]:
         for _ in range(client.door.turns.bounds.running):
             stack.enter_context(client.door.turns.turn())
         yield
-
-
-def until(holds: Callable[[], bool], seconds: float = 5) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.002)
 
 
 def waiting(client: Client, number: int) -> None:

@@ -369,7 +369,7 @@ def test_metrics_count_what_was_asked(server: Running) -> None:
 
 def test_the_log_names_routes_not_ids(server: Running) -> None:
     server.get("/v1/nodes/files/fences.md", headers={"x-request-id": "the-one"})
-    line = next(x for x in server.lines() if x["request_id"] == "the-one")
+    line = server.logged(request_id="the-one")
     assert (line["route"], line["status"], line["operation"]) == ("/v1/nodes/{id}", 200, "node")
     assert "fences.md" not in server.log.read_text()
     assert not server.lines("error")

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,7 +17,16 @@ import httpx
 import pytest
 
 from sourcebook import Sourcebook
-from tests.serve.running import Running, command, copied, filled, key_for, running, until_ready
+from tests.serve.running import (
+    Running,
+    command,
+    copied,
+    filled,
+    key_for,
+    running,
+    until,
+    until_ready,
+)
 from tests.town import FENCE
 
 QUESTION = {"query": FENCE, "k": 3}
@@ -34,13 +42,6 @@ def slow(name: str, texts: int = 40) -> dict[str, Any]:
     words = " ".join(f"{name} {n}" for n in range(30))
     documents = [{"name": f"{name}-{n}.md", "text": f"Number {n}. {words}"} for n in range(texts)]
     return {"documents": documents, "wait": True}
-
-
-def until(condition: Any, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def gauge(server: Running, name: str) -> float:
@@ -99,7 +100,7 @@ def test_keys_can_be_required_before_there_is_one(store: str, tmp_path: Path) ->
 def test_questions_are_logged_only_if_asked_for(store: str, tmp_path: Path) -> None:
     with running(store, tmp_path, env={"SOURCEBOOK_SERVE__LOG_QUERIES": "true"}) as server:
         server.post("/v1/search", QUESTION)
-        until(lambda: any(line.get("query") == FENCE for line in server.lines()))
+        server.logged(query=FENCE)
 
 
 # --- too much ------------------------------------------------------------------------------------
@@ -148,7 +149,7 @@ def test_who_hangs_up_gives_its_place_away(narrow: Running) -> None:
         assert busy.result().status_code == 200
         assert late.result().status_code == 200
     assert gauge(narrow, name) == before + 1, "who hung up was answered all the same"
-    assert sum(line["status"] == 499 for line in narrow.lines()) == 2
+    until(lambda: sum(line["status"] == 499 for line in narrow.lines()) == 2)
 
 
 def _send(server: Running, path: str, body: bytes, length: int | None = None) -> socket.socket:
