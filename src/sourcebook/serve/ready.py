@@ -7,6 +7,7 @@ server needs no restart once its model is there.
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from sourcebook.engine import Engine
@@ -29,13 +30,22 @@ class Readiness:
         if self._loaded or not self._loading.acquire(blocking=False):
             return
         try:
-            self.engine.embedder.embed_query(_WORD)
-            self.engine.unlogged().search(_WORD, 1)
+            self._warm()
             self._loaded, self._failure = True, None
         except SourcebookError as error:
             self._failure = error
         finally:
             self._loading.release()
+
+    def _warm(self) -> None:
+        """The full-text index is laid out while the model is opened and the vectors are read."""
+        engine = self.engine.unlogged()
+        with ThreadPoolExecutor(1) as pool:
+            beside = pool.submit(engine.search, _WORD, 1, mode="sparse")
+            engine.embedder.embed_query(_WORD)
+            engine.search(_WORD, 1, mode="dense")
+            beside.result()
+        engine.search(_WORD, 1)
 
     def problem(self) -> str | None:
         """Why it cannot answer yet; None if it can."""

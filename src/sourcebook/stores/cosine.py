@@ -10,8 +10,10 @@ but the visible vectors: not on where a row lies, nor on rows that came later.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numkong
 import numpy as np
@@ -21,6 +23,7 @@ from sourcebook.ports import Vectors
 
 Rows = npt.NDArray[np.int64]
 Scores64 = npt.NDArray[np.float64]
+Result = TypeVar("Result")
 _BLOCK = 4096
 """Rows prepared at a time, so that what is in between stays in the processor's cache."""
 _SAMPLE = 16_384
@@ -51,12 +54,14 @@ class Part:
         scale = _scale(turned)
         small = np.empty(turned.shape, np.int8)
         residual = radius = 0.0
-        for at in range(0, len(turned), _BLOCK):
-            block = slice(at, at + _BLOCK)
+
+        def shrink(block: slice) -> tuple[float, float]:
             small[block] = np.rint(turned[block] / scale)
             image = small[block] * np.float32(scale)
-            radius = max(radius, _longest(image))
-            residual = max(residual, _longest(turned[block] - image))
+            return _longest(turned[block] - image), _longest(image)
+
+        for lost, length in _by_blocks(shrink, len(turned)):
+            residual, radius = max(residual, lost), max(radius, length)
         return cls(numkong.dots_pack(small) if packed else small, scale, residual, radius)
 
     def products(self, query: Vectors, rows: Rows | None = None) -> tuple[Vectors, float]:
@@ -97,10 +102,13 @@ class Cosine:
         axes, half = _axes(vectors, mean)
         turned = np.empty_like(vectors)
         bias = np.empty(len(vectors), np.float32)
-        for at in range(0, len(vectors), _BLOCK):
-            centred = vectors[at : at + _BLOCK] - mean
-            bias[at : at + _BLOCK] = centred @ mean
-            turned[at : at + _BLOCK] = centred @ axes
+
+        def turn(block: slice) -> None:
+            centred = vectors[block] - mean
+            bias[block] = centred @ mean
+            turned[block] = centred @ axes
+
+        _by_blocks(turn, len(vectors))
         rest = np.linalg.norm(turned[:, half:], axis=1)
         first = Part.build(turned[:, :half], packed=True)
         second = Part.build(turned[:, half:], packed=False)
@@ -173,6 +181,12 @@ def _principal_axes(vectors: Vectors, mean: Vectors) -> tuple[Vectors, int]:
     enough = (int(np.searchsorted(held, _VARIANCE)) // 32 + 1) * 32
     half = min(enough, vectors.shape[1] // 2 + vectors.shape[1] // 4)
     return np.ascontiguousarray(axes[:, ::-1]).astype(np.float32), half
+
+
+def _by_blocks(work: Callable[[slice], Result], size: int) -> list[Result]:
+    """The work on every block, on all cores."""
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(work, (slice(at, at + _BLOCK) for at in range(0, size, _BLOCK))))
 
 
 def _scale(values: Vectors) -> float:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,8 @@ from sourcebook.stores.queries import QUERIES
 Rows = npt.NDArray[np.int64]
 Objects = npt.NDArray[np.object_]
 _READ = 10_000
+_MUCH = 4
+"""From this part of a space on it is read as a whole."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ class Lane:
     columns: Columns
     vectors: dict[int, Filled] = field(default_factory=dict)
     """By space."""
+    filling: threading.Lock = field(default_factory=threading.Lock)
 
     def __len__(self) -> int:
         return len(self.columns.rows)
@@ -116,6 +120,13 @@ class Lane:
         return np.asarray(order[np.searchsorted(known, passages)])
 
 
+class Named(NamedTuple):
+    """Vectors by the hash of their texts, a row each."""
+
+    hashes: list[str]
+    vectors: Vectors
+
+
 @dataclass(frozen=True)
 class Filled:
     """The vectors of a lane in one space. `seen` is the space's count when they were read."""
@@ -145,52 +156,69 @@ def derive(
     if not gone and not len(added.rows):
         return near
     lane = Lane(near.columns.replaced(np.array(gone, np.int64), added))
-    for space, filled in near.vectors.items():
+    for space, filled in list(near.vectors.items()):
         lane.vectors[space] = _fill(db, lane, space, filled.seen, _known(near, filled))
     return lane
 
 
 def fill(db: sqlite3.Connection, lane: Lane, space: int) -> Filled:
-    """The lane's vectors, read again where some were missing and more have come."""
+    """The lane's vectors, read again where some were missing and more have come. Who asks for them
+    while they are being read waits."""
     held = lane.vectors.get(space)
     if held is not None and len(held.lane_rows) == len(lane):
         return held
-    (seen,) = db.execute(QUERIES["space_vectors"], {"space": space}).fetchone()
-    if held is None or held.seen != seen:
-        known = _known(lane, held) if held else {}
-        held = lane.vectors[space] = _fill(db, lane, space, seen, known)
-    return held
+    with lane.filling:
+        held = lane.vectors.get(space)
+        (seen,) = db.execute(QUERIES["space_vectors"], {"space": space}).fetchone()
+        if held is None or held.seen != seen:
+            known = _known(lane, held) if held else None
+            held = lane.vectors[space] = _fill(db, lane, space, seen, known)
+        return held
 
 
-def _known(lane: Lane, filled: Filled) -> dict[str, Vectors]:
-    hashes = lane.columns.hashes[filled.lane_rows]
-    return dict(zip(hashes, filled.cosine.vectors, strict=True))
+def _known(lane: Lane, filled: Filled) -> Named:
+    return Named(lane.columns.hashes[filled.lane_rows].tolist(), filled.cosine.vectors)
 
 
-def _fill(
-    db: sqlite3.Connection, lane: Lane, space: int, seen: int, known: dict[str, Vectors]
-) -> Filled:
-    """`known` are the vectors that need not be read."""
-    known = known | _read(db, space, [h for h in lane.columns.hashes if h not in known])
-    lane_rows = np.array([r for r, h in enumerate(lane.columns.hashes) if h in known], np.int64)
+def _fill(db: sqlite3.Connection, lane: Lane, space: int, seen: int, known: Named | None) -> Filled:
+    """`known` are vectors that need not be read."""
+    hashes = lane.columns.hashes.tolist()
+    first: dict[str, int] = {}
+    for row, name in enumerate(hashes):
+        first.setdefault(name, row)
+    (dimensions,) = db.execute(QUERIES["space_dimensions"], {"space": space}).fetchone()
+    matrix = np.empty((len(lane), dimensions), np.float32)
+    there = np.zeros(len(lane), bool)
+    if known is not None:
+        rows = np.fromiter((first.get(name, -1) for name in known.hashes), np.int64)
+        matrix[rows[rows >= 0]] = known.vectors[rows >= 0]
+        there[rows[rows >= 0]] = True
+    missing = {name: row for name, row in first.items() if not there[row]}
+    for name, data in _read(db, space, seen, missing):
+        matrix[missing[name]] = np.frombuffer(data, np.float32)
+        there[missing[name]] = True
+    source = np.fromiter((first[name] for name in hashes), np.int64, len(hashes))
+    lane_rows = np.flatnonzero(there[source])
     position = np.full(len(lane), -1, np.int64)
     position[lane_rows] = np.arange(len(lane_rows))
-    (dimensions,) = db.execute(QUERIES["space_dimensions"], {"space": space}).fetchone()
-    matrix = np.empty((len(lane_rows), dimensions), np.float32)
-    for row, text_hash in enumerate(lane.columns.hashes[lane_rows]):
-        matrix[row] = known[text_hash]
-    return Filled(Cosine.build(matrix), lane_rows, position, seen)
+    whole = len(first) == len(lane_rows) == len(lane)
+    vectors = matrix if whole else matrix[source[lane_rows]]
+    return Filled(Cosine.build(vectors), lane_rows, position, seen)
 
 
-def _read(db: sqlite3.Connection, space: int, hashes: Sequence[str]) -> dict[str, Vectors]:
-    """In the order of the table, which is far faster than in any other."""
-    found: dict[str, Vectors] = {}
-    hashes = sorted(hashes)
+def _read(
+    db: sqlite3.Connection, space: int, seen: int, wanted: Collection[str]
+) -> Iterator[tuple[str, bytes]]:
+    """The whole space where much of it is wanted, else one by one in the order of the table, which
+    is far faster than in any other."""
+    if len(wanted) > seen // _MUCH:
+        whole = db.execute(QUERIES["whole_space"], {"space": space})
+        yield from (row for row in whole if row[0] in wanted)
+        return
+    hashes = sorted(wanted)
     for start in range(0, len(hashes), _READ):
-        wanted = json.dumps(hashes[start : start + _READ])
-        for text_hash, data in db.execute(QUERIES["vectors"], {"space": space, "hashes": wanted}):
-            found[text_hash] = np.frombuffer(data, np.float32)
-    return found
+        some = json.dumps(hashes[start : start + _READ])
+        yield from db.execute(QUERIES["vectors"], {"space": space, "hashes": some})
 
 
 def _objects(values: Sequence[str]) -> Objects:

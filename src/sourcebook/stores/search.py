@@ -47,8 +47,7 @@ class Searcher:
 
     def dense(self, view: View, space: int, vector: Vectors, k: int, within: Within) -> list[Match]:
         lane = self._lane(view, within)
-        with self._lock:
-            filled = fill(self._reader(), lane, space)
+        filled = fill(self._reader(), lane, space)
         rows = self._narrow(view, lane, within)
         if rows is not None:
             rows = filled.position[rows]
@@ -86,8 +85,7 @@ class Searcher:
         lexical = scores[rows].astype(np.float64) / most if most > 0 else np.zeros(len(rows))
         if space is None or vector is None:
             return Evidence(None, lexical, None)
-        with self._lock:
-            filled = fill(self._reader(), lane, space)
+        filled = fill(self._reader(), lane, space)
         position = filled.position[rows]
         known = position >= 0
         cosine = np.full(len(rows), np.nan)
@@ -99,8 +97,7 @@ class Searcher:
 
     def coverage(self, view: View, space: int, within: Within) -> Coverage:
         lane = self._lane(view, within)
-        with self._lock:
-            return Coverage(len(lane), len(fill(self._reader(), lane, space).lane_rows))
+        return Coverage(len(lane), len(fill(self._reader(), lane, space).lane_rows))
 
     # --- lanes ---------------------------------------------------------------------------------
 

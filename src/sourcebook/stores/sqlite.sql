@@ -440,6 +440,9 @@ SELECT vectors FROM space WHERE row = :space
 -- name: space_dimensions
 SELECT dimensions FROM space WHERE row = :space
 
+-- name: whole_space
+SELECT text_hash, data FROM vector WHERE space = :space
+
 -- name: vectors
 -- The vectors of a JSON list of text hashes, as far as they are there.
 -- (CROSS keeps the order: the other way round reads the whole table for each hash.)
