@@ -23,6 +23,7 @@ from sourcebook.errors import Forbidden, InvalidInput, NotFound, SourcebookError
 from sourcebook.model import Caller, Scope
 from sourcebook.stores import keys as stored_keys
 from sourcebook.stores.sqlite import SqliteStore
+from sourcebook.stores.statements import SqliteStatements
 from tests.stores.conformance import put, tree
 
 ACME = Scope("acme", "research", "papers")
@@ -409,7 +410,7 @@ def test_a_use_is_written_without_being_asked_for(timed: SqliteStore) -> None:
     _, key = made(timed)
     authenticate(timed, key, NOW)
     deadline = time.monotonic() + 10
-    while stored_keys.of_tenant(timed.reader(), "acme")[0].last_used_at is None:
+    while stored_keys.of_tenant(SqliteStatements(timed.reader()), "acme")[0].last_used_at is None:
         assert time.monotonic() < deadline
         time.sleep(0.02)
 

@@ -26,6 +26,7 @@ from sourcebook.ports import Asked
 from sourcebook.retrieve import Answer
 from sourcebook.serve.cli import run
 from sourcebook.stores import query_log
+from sourcebook.stores.aside import SqliteAside
 from sourcebook.stores.query_log import QueryLog
 from sourcebook.stores.sqlite import SqliteStore
 from tests.stores.conformance import OTHER, SCOPE, head, put, tree
@@ -142,7 +143,7 @@ def test_a_question_to_nobody_makes_no_repository(store: SqliteStore) -> None:
 
 
 def test_only_the_newest_are_kept_of_each_repository(store: SqliteStore) -> None:
-    log = QueryLog(store._connections, kept=5)
+    log = QueryLog(SqliteAside(store._connections), kept=5)
     log.add(OTHER, rows(4))
     for start in range(0, 12, 3):
         log.add(SCOPE, [ROW._replace(text=str(n)) for n in range(start, start + 3)])
@@ -154,7 +155,7 @@ def test_only_the_newest_are_kept_of_each_repository(store: SqliteStore) -> None
 
 
 def test_rows_are_written_without_being_asked_for(store: SqliteStore) -> None:
-    log = QueryLog(store._connections, every_s=0.05)
+    log = QueryLog(SqliteAside(store._connections), every_s=0.05)
     log.add(SCOPE, rows(1))
     assert store.reader().execute("SELECT count(*) FROM query_log").fetchone() == (0,)
     until = time.monotonic() + 5
@@ -259,7 +260,7 @@ def test_a_log_changes_no_revision_and_no_answer(store: SqliteStore) -> None:
 
 def ask_for_ever(path: Path) -> None:
     store = SqliteStore.open(path)
-    store._queries = QueryLog(store._connections, every_s=0.001, kept=50)
+    store._queries = QueryLog(SqliteAside(store._connections), every_s=0.001, kept=50)
     while True:
         store.log_queries(SCOPE, rows(7))
         time.sleep(0.0005)

@@ -8,9 +8,7 @@ it found whether it is still free.
 
 from __future__ import annotations
 
-import json
 import random
-import sqlite3
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +18,7 @@ from sourcebook.model import Passage
 from sourcebook.ports import Backoff, Failure, IndexHealth, Pending, Spending, Spent
 from sourcebook.stores.labels import View
 from sourcebook.stores.moments import stamp
-from sourcebook.stores.queries import QUERIES
+from sourcebook.stores.statements import Statements
 
 LOOKS = 3
 """How often what was found may be gone before a claim says that there is nothing."""
@@ -53,19 +51,19 @@ class Claims:
 
     _found: dict[int, _Found] = field(default_factory=dict)
 
-    def look(self, db: sqlite3.Connection, repository: int, space: int, now: datetime) -> bool:
+    def look(self, db: Statements, repository: int, space: int, now: datetime) -> bool:
         """Whether there may be something to claim."""
         held = self._found.get(space)
         if held and held.hashes and now - held.at < _FRESH:
             return True
         values = {"repository": repository, "space": space, "now": stamp(now)}
-        state = db.execute(QUERIES["work_state"], values).fetchone()
+        state = db.run("work_state", values).fetchone()
         if held and held.nothing == state and stamp(now) < held.until:
             return False
-        rows = db.execute(QUERIES["claimable"], {**values, "limit": _FOUND}).fetchall()
+        rows = db.run("claimable", {**values, "limit": _FOUND}).fetchall()
         found = _Found(now, deque(row[0] for row in rows))
         if not rows:
-            (free,) = db.execute(QUERIES["next_free"], values).fetchone()
+            (free,) = db.run("next_free", values).fetchone()
             found.nothing = state
             found.until = min(stamp(now + _FRESH), free or "~")
         self._found[space] = found
@@ -73,7 +71,7 @@ class Claims:
 
     def take(
         self,
-        db: sqlite3.Connection,
+        db: Statements,
         repository: int,
         space: int,
         lease: tuple[str, int, str, str],
@@ -84,20 +82,17 @@ class Claims:
         taken: list[str] = []
         while found and len(taken) < limit:
             some = [found.popleft() for _ in range(min(limit - len(taken), len(found)))]
-            values = {"repository": repository, "space": space, "now": now}
-            asked = {**values, "hashes": json.dumps(some)}
-            free = {row[0] for row in db.execute(QUERIES["still_claimable"], asked)}
+            values = {"repository": repository, "space": space, "now": now, "hashes": some}
+            mine = {"worker": worker, "until": until}
+            free = {row[0] for row in db.run("take_claims", {**values, **mine}).fetchall()}
             taken += [key for key in some if key in free]
-        db.executemany(QUERIES["add_claim"], [(space, key, worker, until) for key in taken])
         return taken
 
 
-def texts(
-    db: sqlite3.Connection, repository: int, space: int, hashes: Sequence[str]
-) -> list[Pending]:
+def texts(db: Statements, repository: int, space: int, hashes: Sequence[str]) -> list[Pending]:
     """In the given order."""
-    values = {"repository": repository, "space": space, "hashes": json.dumps(list(hashes))}
-    rows = db.execute(QUERIES["claimed_texts"], values).fetchall()
+    values = {"repository": repository, "space": space, "hashes": list(hashes)}
+    rows = db.run("claimed_texts", values).fetchall()
     found = {row[0]: Pending(row[0], _words(row[1], row[2]), row[3]) for row in rows}
     return [found[key] for key in hashes if key in found]
 
@@ -106,93 +101,90 @@ def _words(context: str, body: str) -> str:
     return Passage("", "", 0, body, context).embedded_text
 
 
-def next_claim_s(
-    db: sqlite3.Connection, repository: int, space: int, now: datetime
-) -> float | None:
+def next_claim_s(db: Statements, repository: int, space: int, now: datetime) -> float | None:
     values = {"repository": repository, "space": space}
-    (free,) = db.execute(QUERIES["next_free"], values).fetchone()
+    (free,) = db.run("next_free", values).fetchone()
     return None if free is None else max((datetime.fromisoformat(free) - now).total_seconds(), 0.0)
 
 
-def renew(db: sqlite3.Connection, space: int, worker: str, until: datetime) -> int:
+def renew(db: Statements, space: int, worker: str, until: datetime) -> int:
     values = {"space": space, "worker": worker, "until": stamp(until)}
-    return db.execute(QUERIES["renew_claims"], values).rowcount
+    return db.run("renew_claims", values).rowcount
 
 
-def release(db: sqlite3.Connection, space: int, worker: str, hashes: Sequence[str] | None) -> None:
-    listed = None if hashes is None else json.dumps(list(hashes))
-    db.execute(QUERIES["release_claims"], {"space": space, "worker": worker, "hashes": listed})
+def release(db: Statements, space: int, worker: str, hashes: Sequence[str] | None) -> None:
+    listed = None if hashes is None else list(hashes)
+    db.run("release_claims", {"space": space, "worker": worker, "hashes": listed})
 
 
-def end(db: sqlite3.Connection, space: int, hashes: Sequence[str]) -> None:
+def end(db: Statements, space: int, hashes: Sequence[str]) -> None:
     """These texts have vectors now."""
-    rows = [(space, key) for key in hashes]
-    db.executemany(QUERIES["end_claim"], rows)
-    db.executemany(QUERIES["end_failure"], rows)
+    values = {"space": space, "hashes": list(hashes)}
+    db.run("end_claims", values)
+    db.run("end_failures", values)
 
 
 def fail(
-    db: sqlite3.Connection,
+    db: Statements,
     space: int,
     errors: Mapping[str, str],
     backoff: Backoff,
     now: datetime,
 ) -> None:
-    values = {"space": space, "hashes": json.dumps(list(errors))}
-    rows = []
-    for key, before in db.execute(QUERIES["attempts"], values).fetchall():
+    values = {"space": space, "hashes": list(errors)}
+    rows: list[Mapping[str, object]] = []
+    for key, before in db.run("attempts", values).fetchall():
         attempts = before + 1
         wait = timedelta(seconds=backoff.wait_s(attempts, random.random()))
         dead = backoff.attempts is not None and attempts >= backoff.attempts
-        times = (stamp(now), stamp(now + wait))
-        rows.append((space, key, attempts, errors[key][:_SHOWN], *times, int(dead)))
-    db.executemany(QUERIES["add_failure"], rows)
+        times = {"at": stamp(now), "next_try": stamp(now + wait)}
+        what = {"attempts": attempts, "error": errors[key][:_SHOWN], "dead": int(dead)}
+        rows.append({"space": space, "text_hash": key, **what, **times})
+    db.run_many("add_failure", rows)
 
 
-def failures(db: sqlite3.Connection, view: View, space: int, limit: int) -> list[Failure]:
+def failures(db: Statements, view: View, space: int, limit: int) -> list[Failure]:
     values = {**view._asdict(), "space": space, "limit": max(limit, 0)}
     return [
         Failure(key, _words(context, body)[:_SHOWN], attempts, error, at, next_try, bool(dead))
-        for key, context, body, attempts, error, at, next_try, dead in db.execute(
-            QUERIES["failures"], values
-        )
+        for key, context, body, attempts, error, at, next_try, dead in db.run("failures", values)
     ]
 
 
-def record(db: sqlite3.Connection, space: int, texts: int, spent: Spent, now: datetime) -> None:
+def record(db: Statements, space: int, texts: int, spent: Spent, now: datetime) -> None:
     """One row a batch; now and then the older ones become one a day."""
     values = {"space": space, "at": stamp(now), "texts": texts, **spent._asdict()}
-    last = db.execute(QUERIES["add_usage"], values).lastrowid or 0
+    ((last,),) = db.run("add_usage", values).fetchall()
     if last % _SUMMED_UP_EVERY == 0:
         sum_up(db, space, last, now)
 
 
-def sum_up(db: sqlite3.Connection, space: int, last: int, now: datetime) -> None:
+def sum_up(db: Statements, space: int, last: int, now: datetime) -> None:
     values = {"space": space, "before": stamp(now - _SINGLE), "last": last}
-    db.execute(QUERIES["sum_up_usage"], values)
-    db.execute(QUERIES["drop_usage"], values)
+    db.run("sum_up_usage", values)
+    db.run("drop_usage", values)
 
 
-def health(db: sqlite3.Connection, view: View, space: int, now: datetime) -> IndexHealth:
+def health(db: Statements, view: View, space: int, now: datetime) -> IndexHealth:
     """What a reader sees of it: the texts that wait."""
     values = {**view._asdict(), "space": space}
     name = "waiting" if view.readable is None else "waiting_readable"
-    pending, row = db.execute(QUERIES[name], values).fetchone()
+    pending, row = db.run(name, values).fetchone()
     if not pending:
         return IndexHealth()
-    (at,) = db.execute(QUERIES["committed_at"], {**values, "row": row}).fetchone()
+    (at,) = db.run("committed_at", {**values, "row": row}).fetchone()
     age = (now - datetime.fromisoformat(at)).total_seconds()
     return IndexHealth(pending, max(round(age, 3), 0.0))
 
 
 def with_work(
-    db: sqlite3.Connection, repository: int, space: int, now: datetime, waiting: IndexHealth
+    db: Statements, repository: int, space: int, now: datetime, waiting: IndexHealth
 ) -> IndexHealth:
     """And what is done about it."""
     values = {"repository": repository, "space": space, "now": stamp(now)}
-    (claimed,) = db.execute(QUERIES["count_claims"], values).fetchone()
-    retrying, failed = db.execute(QUERIES["count_failures"], values).fetchone()
-    rows = db.execute(QUERIES["usage_by_model"], values).fetchall()
+    (claimed,) = db.run("count_claims", values).fetchone()
+    retrying, failed = db.run("count_failures", values).fetchone()
+    rows = db.run("usage_by_model", values).fetchall()
     return replace(
         waiting,
         claimed=claimed,
@@ -203,10 +195,10 @@ def with_work(
     )
 
 
-def _rate(db: sqlite3.Connection, space: int, now: datetime) -> float:
+def _rate(db: Statements, space: int, now: datetime) -> float:
     """Since the first batch of the last minutes was begun."""
     values = {"space": space, "since": stamp(now - _RECENT)}
-    rows = db.execute(QUERIES["recent_usage"], values).fetchall()
+    rows = db.run("recent_usage", values).fetchall()
     if not rows:
         return 0.0
     begun = min(datetime.fromisoformat(at) - timedelta(seconds=s) for at, _, s in rows)

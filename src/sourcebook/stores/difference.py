@@ -3,20 +3,17 @@ that of what changed between them."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 
 from sourcebook.model import Difference, Link, Node
 from sourcebook.stores.labels import View
-from sourcebook.stores.queries import QUERIES
 from sourcebook.stores.rows import to_link, to_node
+from sourcebook.stores.statements import Statements
 
 Values = Mapping[str, int | str | None]
 
 
-def difference(
-    db: sqlite3.Connection, view: View, old: int, new: int, kind: str | None
-) -> Difference:
+def difference(db: Statements, view: View, old: int, new: int, kind: str | None) -> Difference:
     """From `old` to `new`, whichever of the two is the earlier one."""
     earlier, later = min(old, new), max(old, new)
     ended = {"revision": earlier, "high": later, "kind": kind}
@@ -41,9 +38,9 @@ def _apart(gone: tuple[Node, ...], new: tuple[Node, ...]) -> tuple[tuple[Node, .
     )
 
 
-def _nodes(db: sqlite3.Connection, view: View, name: str, values: Values) -> tuple[Node, ...]:
-    return tuple(to_node(row) for row in db.execute(QUERIES[name], {**view._asdict(), **values}))
+def _nodes(db: Statements, view: View, name: str, values: Values) -> tuple[Node, ...]:
+    return tuple(to_node(row) for row in db.run(name, {**view._asdict(), **values}))
 
 
-def _relations(db: sqlite3.Connection, view: View, name: str, values: Values) -> tuple[Link, ...]:
-    return tuple(to_link(row) for row in db.execute(QUERIES[name], {**view._asdict(), **values}))
+def _relations(db: Statements, view: View, name: str, values: Values) -> tuple[Link, ...]:
+    return tuple(to_link(row) for row in db.run(name, {**view._asdict(), **values}))

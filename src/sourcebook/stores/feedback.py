@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from dataclasses import asdict
 
 from sourcebook.model import Citation, Feedback, Resolved, Scope
-from sourcebook.stores.queries import QUERIES
 from sourcebook.stores.rows import Row, to_json
+from sourcebook.stores.statements import Statements
 
 
 def add(
-    db: sqlite3.Connection, repository: int, scope: Scope, given: Feedback, request_id: str | None
+    db: Statements, repository: int, scope: Scope, given: Feedback, request_id: str | None
 ) -> Feedback:
     """The first one of a request id stays, and is what comes back."""
     cited = given.citation
@@ -32,11 +31,11 @@ def add(
         "key_id": given.key_id,
         "request_id": request_id,
     }
-    db.execute(QUERIES["add_feedback"], values)
+    db.run("add_feedback", values)
     if request_id is None:
         return given
     asked = {"repository": repository, "key_id": given.key_id, "request_id": request_id}
-    return to_feedback(db.execute(QUERIES["feedback_of_request"], asked).fetchone(), scope)
+    return to_feedback(db.run("feedback_of_request", asked).fetchone(), scope)
 
 
 def to_feedback(row: Row, scope: Scope) -> Feedback:

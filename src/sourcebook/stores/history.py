@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sqlite3
 from datetime import datetime
 
 from sourcebook.errors import Conflict, InvalidInput, NotFound, RevisionDropped
 from sourcebook.model import Baseline, ReadContext, Resolved, Revision
 from sourcebook.stores import moments
-from sourcebook.stores.queries import QUERIES
 from sourcebook.stores.rows import to_baseline, to_revision
+from sourcebook.stores.statements import Statements
 
 _LONGEST_NAME = 100
 
 
-def resolve(db: sqlite3.Connection, repository: int, context: ReadContext) -> Resolved:
+def resolve(db: Statements, repository: int, context: ReadContext) -> Resolved:
     """The revision that a read context names. A repository that nothing was written to is at
     revision 0, which shows nothing."""
     if context.selector == "head":
@@ -40,17 +39,17 @@ def resolve(db: sqlite3.Connection, repository: int, context: ReadContext) -> Re
     )
 
 
-def _default(db: sqlite3.Connection, repository: int) -> Resolved:
+def _default(db: Statements, repository: int) -> Resolved:
     """Published where a baseline is, else head. Both are read at once, and a baseline never moves,
     so a publication at the same moment is seen whole or not at all."""
-    row = db.execute(QUERIES["head"], {"repository": repository}).fetchone()
+    row = db.run("head", {"repository": repository}).fetchone()
     number, name = row or (0, None)
     if name is None:
         return Resolved("head", int(number))
     return Resolved("published", find(db, repository, name).revision, baseline_id=name)
 
 
-def _numbered(db: sqlite3.Connection, repository: int, value: str) -> Resolved:
+def _numbered(db: Statements, repository: int, value: str) -> Resolved:
     last = head(db, repository)
     known = value.isascii() and value.isdigit() and len(value) <= len(str(last))
     if not known or int(value) > last:
@@ -59,14 +58,14 @@ def _numbered(db: sqlite3.Connection, repository: int, value: str) -> Resolved:
     return Resolved("revision", int(value))
 
 
-def require_kept(db: sqlite3.Connection, repository: int, revision: int) -> None:
+def require_kept(db: Statements, repository: int, revision: int) -> None:
     """RevisionDropped if retention has dropped it. A revision is never taken back once dropped, so
     what was read before this call was read whole."""
     values = {"repository": repository, "revision": revision}
-    row = db.execute(QUERIES["dropped"], values).fetchone()
+    row = db.run("dropped", values).fetchone()
     if row is not None:
-        last, until = db.execute(QUERIES["last_dropped"], values).fetchone()
-        near, at = db.execute(QUERIES["nearest_kept"], values).fetchone()
+        last, until = db.run("last_dropped", values).fetchone()
+        near, at = db.run("nearest_kept", values).fetchone()
         raise RevisionDropped(
             f"revision {revision} ({row[0]}) was dropped by retention, which dropped revisions up "
             f"to {last} ({until}) except those that baselines name; the nearest one that is kept "
@@ -75,22 +74,22 @@ def require_kept(db: sqlite3.Connection, repository: int, revision: int) -> None
         )
 
 
-def head(db: sqlite3.Connection, repository: int) -> int:
-    row = db.execute(QUERIES["head"], {"repository": repository}).fetchone()
+def head(db: Statements, repository: int) -> int:
+    row = db.run("head", {"repository": repository}).fetchone()
     return int(row[0]) if row else 0
 
 
-def _as_of(db: sqlite3.Connection, repository: int, value: str) -> Resolved:
+def _as_of(db: Statements, repository: int, value: str) -> Resolved:
     """The last revision at or before that time."""
     at = moments.parse(value)
-    row = db.execute(QUERIES["revision_as_of"], {"repository": repository, "at": at}).fetchone()
+    row = db.run("revision_as_of", {"repository": repository, "at": at}).fetchone()
     revision = int(row[0]) if row else 0
     require_kept(db, repository, revision)
     return Resolved("as_of", revision, as_of=at)
 
 
-def _published(db: sqlite3.Connection, repository: int) -> str:
-    row = db.execute(QUERIES["head"], {"repository": repository}).fetchone()
+def _published(db: Statements, repository: int) -> str:
+    row = db.run("head", {"repository": repository}).fetchone()
     if row is None or row[1] is None:
         raise NotFound(
             "no baseline is published in this repository; publish one with "
@@ -99,18 +98,18 @@ def _published(db: sqlite3.Connection, repository: int) -> str:
     return str(row[1])
 
 
-def log(db: sqlite3.Connection, repository: int, limit: int | None) -> list[Revision]:
+def log(db: Statements, repository: int, limit: int | None) -> list[Revision]:
     """Newest first."""
     values = {"repository": repository, "limit": -1 if limit is None else max(limit, 0)}
-    return [to_revision(row) for row in db.execute(QUERIES["log"], values).fetchall()]
+    return [to_revision(row) for row in db.run("log", values).fetchall()]
 
 
-def baselines(db: sqlite3.Connection, repository: int) -> list[Baseline]:
-    rows = db.execute(QUERIES["baselines"], {"repository": repository}).fetchall()
+def baselines(db: Statements, repository: int) -> list[Baseline]:
+    rows = db.run("baselines", {"repository": repository}).fetchall()
     return [to_baseline(row) for row in rows]
 
 
-def find(db: sqlite3.Connection, repository: int, name: str) -> Baseline:
+def find(db: Statements, repository: int, name: str) -> Baseline:
     known = {baseline.id: baseline for baseline in baselines(db, repository)}
     if name not in known:
         names = ", ".join(sorted(known)) or "none yet"
@@ -119,7 +118,7 @@ def find(db: sqlite3.Connection, repository: int, name: str) -> Baseline:
 
 
 def create_baseline(
-    db: sqlite3.Connection, repository: int, name: str, revision: int, moment: datetime
+    db: Statements, repository: int, name: str, revision: int, moment: datetime
 ) -> Baseline:
     """Giving a name again to the revision it has is no change; to another one is a Conflict."""
     check_name(name)
@@ -133,13 +132,13 @@ def create_baseline(
         if known.id == name:
             return known
     values = {"repository": repository, "id": name, "revision": revision}
-    db.execute(QUERIES["add_baseline"], {**values, "at": moments.stamp(moment)})
+    db.run("add_baseline", {**values, "at": moments.stamp(moment)})
     return find(db, repository, name)
 
 
-def publish(db: sqlite3.Connection, repository: int, name: str) -> Baseline:
+def publish(db: Statements, repository: int, name: str) -> Baseline:
     find(db, repository, name)
-    db.execute(QUERIES["publish"], {"repository": repository, "id": name})
+    db.run("publish", {"repository": repository, "id": name})
     return find(db, repository, name)
 
 

@@ -7,28 +7,26 @@ whoever else is writing. A use that cannot be written is dropped: the next one s
 from __future__ import annotations
 
 import json
-import sqlite3
 import threading
 from contextlib import suppress
 from datetime import datetime, timedelta
 
 from sourcebook.errors import Conflict, NotFound, SourcebookError
 from sourcebook.model import ApiKey
-from sourcebook.stores.connections import Connections
+from sourcebook.stores.aside import Aside
 from sourcebook.stores.moments import stamp
-from sourcebook.stores.queries import QUERIES
-from sourcebook.stores.query_log import connect
 from sourcebook.stores.rows import Row, to_json
+from sourcebook.stores.statements import Statements
 
 EVERY = timedelta(minutes=1)
 DELAY_S = 0.5
 
 
-def add(db: sqlite3.Connection, key: ApiKey) -> None:
+def add(db: Statements, key: ApiKey) -> None:
     if find(db, key.id) is not None:
         raise Conflict(f"there is a key {key.id} already")
-    db.execute(
-        QUERIES["add_key"],
+    db.run(
+        "add_key",
         {
             "id": key.id,
             "hash": key.hash,
@@ -44,18 +42,18 @@ def add(db: sqlite3.Connection, key: ApiKey) -> None:
     )
 
 
-def find(db: sqlite3.Connection, key_id: str) -> ApiKey | None:
-    row = db.execute(QUERIES["key"], {"id": key_id}).fetchone()
+def find(db: Statements, key_id: str) -> ApiKey | None:
+    row = db.run("key", {"id": key_id}).fetchone()
     return None if row is None else _key(row)
 
 
-def of_tenant(db: sqlite3.Connection, tenant: str | None) -> list[ApiKey]:
-    return [_key(row) for row in db.execute(QUERIES["keys"], {"tenant": tenant}).fetchall()]
+def of_tenant(db: Statements, tenant: str | None) -> list[ApiKey]:
+    return [_key(row) for row in db.run("keys", {"tenant": tenant}).fetchall()]
 
 
-def revoke(db: sqlite3.Connection, tenant: str, key_id: str, moment: datetime) -> ApiKey:
+def revoke(db: Statements, tenant: str, key_id: str, moment: datetime) -> ApiKey:
     """The first time stays."""
-    db.execute(QUERIES["revoke_key"], {"tenant": tenant, "id": key_id, "at": stamp(moment)})
+    db.run("revoke_key", {"tenant": tenant, "id": key_id, "at": stamp(moment)})
     found = find(db, key_id)
     if found is None or found.tenant != tenant:
         raise NotFound(f"there is no key {key_id!r}; `sourcebook keys list` shows the ids")
@@ -73,8 +71,8 @@ def _key(row: Row) -> ApiKey:
 class Uses:
     """When keys were used: told at once, written soon, once a minute for each at most."""
 
-    def __init__(self, connections: Connections, delay_s: float = DELAY_S) -> None:
-        self._connections = connections
+    def __init__(self, aside: Aside, delay_s: float = DELAY_S) -> None:
+        self._aside = aside
         self._delay_s = delay_s
         self._told: dict[str, datetime] = {}
         self._waiting: dict[str, datetime] = {}
@@ -87,7 +85,7 @@ class Uses:
         """Returns at once and never fails."""
         with self._lock:
             last = self._told.get(key_id)
-            if self._closed or self._connections.read_only:
+            if self._closed or self._aside.read_only:
                 return
             if last is not None and moment - last < EVERY:
                 return
@@ -103,13 +101,15 @@ class Uses:
                     self._timer.cancel()
                     self._timer = None
             if waiting:
-                with suppress(SourcebookError), self._connections.translating():
+                with suppress(SourcebookError):
                     self._write(waiting)
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
         self.flush()
+        with self._writing:
+            self._aside.close()
 
     def _arm(self) -> None:
         if self._timer is None:
@@ -125,10 +125,5 @@ class Uses:
             {"id": key_id, "at": stamp(at), "before": stamp(at - EVERY)}
             for key_id, at in uses.items()
         ]
-        db = connect(self._connections)
-        try:
-            db.execute("BEGIN IMMEDIATE")
-            db.executemany(QUERIES["touch_key"], rows)
-            db.execute("COMMIT")
-        finally:
-            db.close()
+        with self._aside.transaction(None) as db:
+            db.run_many("touch_key", rows)

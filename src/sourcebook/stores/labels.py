@@ -8,12 +8,11 @@ is its list among those that this reader may read?
 from __future__ import annotations
 
 import json
-import sqlite3
 from typing import NamedTuple
 
 from sourcebook.model import Json, Metadata, Scope
-from sourcebook.stores.queries import QUERIES
 from sourcebook.stores.rows import to_json
+from sourcebook.stores.statements import Statements
 
 KEY = "visibility"
 
@@ -45,14 +44,14 @@ def _label(item: Json) -> str | None:
     return str(item) if isinstance(item, str | int | float) else None
 
 
-def view(db: sqlite3.Connection, repository: int, scope: Scope) -> View:
+def view(db: Statements, repository: int, scope: Scope) -> View:
     """Asked anew each time: a commit may bring labels that were not there before."""
     if scope.roles is None:
         return View(repository)
     return View(repository, to_json(sorted(_readable(_known(db, repository), scope.roles))))
 
 
-def lane_view(db: sqlite3.Connection, repository: int, scope: Scope) -> View:
+def lane_view(db: Statements, repository: int, scope: Scope) -> View:
     """The same for searching: readers from whom nothing is hidden share the owner's lanes."""
     known = [] if scope.roles is None else _known(db, repository)
     if scope.roles is None or len(readable := _readable(known, scope.roles)) == len(known):
@@ -60,8 +59,8 @@ def lane_view(db: sqlite3.Connection, repository: int, scope: Scope) -> View:
     return View(repository, to_json(sorted(readable)))
 
 
-def _known(db: sqlite3.Connection, repository: int) -> list[str]:
-    return [row[0] for row in db.execute(QUERIES["labels"], {"repository": repository})]
+def _known(db: Statements, repository: int) -> list[str]:
+    return [row[0] for row in db.run("labels", {"repository": repository})]
 
 
 def _readable(known: list[str], roles: frozenset[str]) -> list[str]:

@@ -16,7 +16,7 @@ from sourcebook.hashing import digest
 from sourcebook.model import Passage, Tree
 from sourcebook.stores.labels import labels_of
 from sourcebook.stores.postings import encode_counts, encode_tokens
-from sourcebook.stores.rows import Row, to_json
+from sourcebook.stores.rows import Row
 from sourcebook.stores.vocabulary import TermNumbers
 
 _short = lru_cache(maxsize=4096)(analyze)
@@ -44,8 +44,13 @@ class PassageRow:
     def facets(self) -> Iterator[tuple[str, str]]:
         return iter(dict.fromkeys(self.passage.facets))
 
-    def columns(self, numbers: TermNumbers) -> Row:
-        """In the order of the statement `add_passage`."""
+    @property
+    def whole(self) -> bool:
+        """Whether it is all of its document."""
+        return self.passage.node_id == self.passage.element_id
+
+    def columns(self, numbers: TermNumbers, ancestors: object) -> Row:
+        """In the order of the statement `add_passage`; `ancestors` as the store keeps a list."""
         p = self.passage
         text = p.embedded_text
         tokens = [numbers.of(f.terms) for f in self.fields]
@@ -55,7 +60,7 @@ class PassageRow:
             p.node_id,
             p.element_id,
             p.resolution,
-            to_json(list(self.ancestors)),
+            ancestors,
             digest(text),
             self.digest,
             p.title,

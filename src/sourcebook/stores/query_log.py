@@ -7,16 +7,16 @@ and counted, and a crash loses what waits. Only the newest rows of a repository 
 
 from __future__ import annotations
 
-import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import groupby
 
 from sourcebook.errors import SourcebookError, StoreBusy
 from sourcebook.model import Scope
 from sourcebook.ports import Asked
-from sourcebook.stores.connections import Connections
-from sourcebook.stores.queries import QUERIES
+from sourcebook.stores.aside import Aside
+from sourcebook.stores.statements import Statements
 from sourcebook.stores.writer import repository_of
 
 KEPT = 100_000
@@ -24,30 +24,26 @@ EVERY_S = 2.0
 MOST_WAITING = 10_000
 _BATCH = 500
 """Rows of one transaction: a commit of others waits some milliseconds for it at most."""
-_PATIENCE_S = 0.1
 _Entry = tuple[Scope, Asked]
 
 
 class QueryLog:
-    def __init__(
-        self, connections: Connections, *, every_s: float = EVERY_S, kept: int = KEPT
-    ) -> None:
+    def __init__(self, aside: Aside, *, every_s: float = EVERY_S, kept: int = KEPT) -> None:
         self.dropped = 0
         """Rows that were given up since the store was opened."""
-        self._connections = connections
+        self._aside = aside
         self._every_s = every_s
         self._kept = kept
         self._waiting: list[_Entry] = []
         self._timer: threading.Timer | None = None
         self._closed = False
         self._lock = threading.Lock()
-        self._db: sqlite3.Connection | None = None
         self._writing = threading.Lock()
 
     def add(self, scope: Scope, rows: Sequence[Asked]) -> None:
         """Returns at once and never fails."""
         with self._lock:
-            if self._closed or self._connections.read_only:
+            if self._closed or self._aside.read_only:
                 self.dropped += len(rows)
                 return
             self._waiting.extend((scope, row) for row in rows)
@@ -61,9 +57,10 @@ class QueryLog:
                 self._disarm()
             written = 0
             try:
-                while written < len(rows):
-                    self._write(rows[written : written + _BATCH])
-                    written += _BATCH
+                rows.sort(key=lambda row: row[0].tenant)
+                for batch in _batches(rows):
+                    self._write(batch)
+                    written += len(batch)
             except StoreBusy:
                 with self._lock:
                     self._waiting[:0] = rows[written:]
@@ -81,9 +78,7 @@ class QueryLog:
             self._disarm()
             self.dropped += len(self._waiting)
             self._waiting = []
-            if self._db is not None:
-                self._db.close()
-                self._db = None
+            self._aside.close()
 
     def _settle(self) -> None:
         """Not more than is allowed may wait, and not for ever."""
@@ -103,37 +98,22 @@ class QueryLog:
             self._timer = None
 
     def _write(self, rows: Sequence[_Entry]) -> None:
-        with self._connections.translating():
-            if self._db is None:
-                self._db = connect(self._connections)
-            write(self._db, rows, self._kept)
+        with self._aside.transaction(rows[0][0].tenant) as db:
+            write(db, rows, self._kept)
 
 
-def write(db: sqlite3.Connection, rows: Sequence[_Entry], kept: int) -> None:
-    """One transaction. A scope that nothing was ever written to stays unknown."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        for scope in dict.fromkeys(scope for scope, _ in rows):
-            repository = repository_of(db, scope)
-            if repository is not None:
-                ours = [(repository, *row) for whose, row in rows if whose == scope]
-                db.executemany(QUERIES["log_query"], ours)
-                db.execute(QUERIES["prune_query_log"], {"repository": repository, "kept": kept})
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
+def _batches(rows: Sequence[_Entry]) -> Iterator[Sequence[_Entry]]:
+    """Of one tenant each."""
+    for _, whose in groupby(rows, key=lambda row: row[0].tenant):
+        ours = list(whose)
+        yield from (ours[at : at + _BATCH] for at in range(0, len(ours), _BATCH))
 
 
-def connect(connections: Connections) -> sqlite3.Connection:
-    """Without a sync of its own: a power cut may take the last rows, and nothing else."""
-    db = sqlite3.connect(
-        f"{connections.path.as_uri()}?mode=rw",
-        uri=True,
-        timeout=_PATIENCE_S,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    db.execute("PRAGMA synchronous = NORMAL")
-    return db
+def write(db: Statements, rows: Sequence[_Entry], kept: int) -> None:
+    """In one transaction. A scope that nothing was ever written to stays unknown."""
+    for scope in dict.fromkeys(scope for scope, _ in rows):
+        repository = repository_of(db, scope)
+        if repository is not None:
+            ours = [(repository, *row) for whose, row in rows if whose == scope]
+            db.run_many("log_query", ours)
+            db.run("prune_query_log", {"repository": repository, "kept": kept})

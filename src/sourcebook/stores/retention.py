@@ -8,13 +8,12 @@ whose keys do not tell what they were made for.
 
 from __future__ import annotations
 
-import sqlite3
 from datetime import datetime
 
 from sourcebook.model import DroppedVersion, Retained
 from sourcebook.stores import moments
 from sourcebook.stores.labels import View
-from sourcebook.stores.queries import QUERIES
+from sourcebook.stores.statements import Statements
 
 _DROPPED = (
     "nodes",
@@ -31,17 +30,18 @@ _DROPPED = (
 """In this order: each one is what the ones before it no longer use."""
 
 
-def retain(db: sqlite3.Connection, repository: int, bound: int, moment: datetime) -> Retained:
+def retain(db: Statements, repository: int, bound: int, moment: datetime) -> Retained:
     values = {"repository": repository, "bound": bound, "at": moments.stamp(moment)}
-    dropped = sorted(row[0] for row in db.execute(QUERIES["drop_revisions"], values).fetchall())
-    db.execute(QUERIES["remember_versions"], values)
-    db.execute(QUERIES["remember_last_passage"], values)
-    rows = {what: db.execute(QUERIES[f"drop_{what}"], values).rowcount for what in _DROPPED}
-    (kept,) = db.execute(QUERIES["kept_count"], values).fetchone()
+    dropped = sorted(row[0] for row in db.run("drop_revisions", values).fetchall())
+    db.run("remember_versions", values)
+    db.run("remember_last_passage", values)
+    rows = {what: db.run(f"drop_{what}", values).rowcount for what in _DROPPED}
+    db.drop_from_index(repository)
+    (kept,) = db.run("kept_count", values).fetchone()
     return Retained(tuple(dropped), rows, kept)
 
 
-def dropped_version(db: sqlite3.Connection, view: View, version: str) -> list[DroppedVersion]:
+def dropped_version(db: Statements, view: View, version: str) -> list[DroppedVersion]:
     """Where it stood, newest first; empty if nothing of it was dropped."""
     values = {**view._asdict(), "version": version}
-    return [DroppedVersion(*row) for row in db.execute(QUERIES["dropped_version"], values)]
+    return [DroppedVersion(*row) for row in db.run("dropped_version", values)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,17 +10,17 @@ from sourcebook.errors import Conflict, InvalidInput, NotFound, SpaceMismatch
 from sourcebook.model import Passage, Space
 from sourcebook.ports import UNIT, Pending, Vectors
 from sourcebook.stores.labels import View
-from sourcebook.stores.queries import QUERIES
 from sourcebook.stores.rows import space_values, to_space
+from sourcebook.stores.statements import Statements
 
 
-def spaces(db: sqlite3.Connection, repository: int) -> dict[int, Space]:
+def spaces(db: Statements, repository: int) -> dict[int, Space]:
     """By row."""
-    rows = db.execute(QUERIES["spaces"], {"repository": repository}).fetchall()
+    rows = db.run("spaces", {"repository": repository}).fetchall()
     return {row[0]: to_space(row) for row in rows}
 
 
-def find_space(db: sqlite3.Connection, repository: int, space: Space) -> int | None:
+def find_space(db: Statements, repository: int, space: Space) -> int | None:
     """The row of a space, None if it is not registered. The same id with other contents is an
     error: its vectors could not be compared."""
     for row, known in spaces(db, repository).items():
@@ -32,31 +30,31 @@ def find_space(db: sqlite3.Connection, repository: int, space: Space) -> int | N
     return None
 
 
-def require_space(db: sqlite3.Connection, repository: int, space: Space) -> int:
+def require_space(db: Statements, repository: int, space: Space) -> int:
     row = find_space(db, repository, space)
     if row is None:
         raise NotFound(f"the space {space.id!r} is not registered in this repository")
     return row
 
 
-def register(db: sqlite3.Connection, repository: int, space: Space) -> Space:
+def register(db: Statements, repository: int, space: Space) -> Space:
     if find_space(db, repository, space) is None:
-        db.execute(QUERIES["add_space"], {"repository": repository, **space_values(space)})
+        db.run("add_space", {"repository": repository, **space_values(space)})
     return spaces(db, repository)[require_space(db, repository, space)]
 
 
-def switch(db: sqlite3.Connection, repository: int, space: Space, missing: int) -> bool:
+def switch(db: Statements, repository: int, space: Space, missing: int) -> bool:
     """Make it the active one, if no more texts than these have no vector in it."""
     row = require_space(db, repository, space)
     values = {"repository": repository, "space": row}
-    if db.execute(QUERIES["count_pending"], values).fetchone()[0] > missing:
+    if db.run("count_pending", values).fetchone()[0] > missing:
         return False
-    db.execute(QUERIES["retire_spaces"], values)
-    db.execute(QUERIES["activate_space"], values)
+    db.run("retire_spaces", values)
+    db.run("activate_space", values)
     return True
 
 
-def drop(db: sqlite3.Connection, repository: int, space_id: str) -> int:
+def drop(db: Statements, repository: int, space_id: str) -> int:
     """With all its vectors; how many there were."""
     found = {space.id: (row, space) for row, space in spaces(db, repository).items()}
     if space_id not in found:
@@ -68,10 +66,11 @@ def drop(db: sqlite3.Connection, repository: int, space_id: str) -> int:
             f"the space {space_id!r} is the one that searches use; `sourcebook reindex --space` "
             "switches to another one"
         )
-    (held,) = db.execute(QUERIES["space_vectors"], {"space": row}).fetchone()
+    values = {"repository": repository, "space": row}
+    (held,) = db.run("space_vectors", values).fetchone()
     for name in ("vector", "token_vectors", "claim", "failure", "usage"):
-        db.execute(f"DELETE FROM {name} WHERE space = ?", (row,))
-    db.execute(QUERIES["drop_space"], {"space": row})
+        db.run(f"empty_{name}", values)
+    db.run("drop_space", values)
     return int(held)
 
 
@@ -86,48 +85,48 @@ def _require_same(known: Space, asked: Space) -> None:
         )
 
 
-def pending(
-    db: sqlite3.Connection, repository: int, space: int | None, limit: int | None
-) -> list[Pending]:
+def pending(db: Statements, repository: int, space: int | None, limit: int | None) -> list[Pending]:
     values = {
         "repository": repository,
         "space": -1 if space is None else space,
         "limit": -1 if limit is None else max(limit, 0),
     }
-    rows = db.execute(QUERIES["pending"], values).fetchall()
+    rows = db.run("pending", values).fetchall()
     return [
         Pending(key, Passage("", "", 0, body, context).embedded_text) for key, context, body in rows
     ]
 
 
-def unembedded(db: sqlite3.Connection, space: int, hashes: Sequence[str]) -> list[str]:
-    values = {"space": space, "hashes": json.dumps(list(hashes))}
-    missing = {row[0] for row in db.execute(QUERIES["unembedded"], values)}
+def unembedded(db: Statements, space: int, hashes: Sequence[str]) -> list[str]:
+    values = {"space": space, "hashes": list(hashes)}
+    missing = {row[0] for row in db.run("unembedded", values)}
     return [key for key in dict.fromkeys(hashes) if key in missing]
 
 
 def put(
-    db: sqlite3.Connection,
+    db: Statements,
     space: int,
     hashes: Sequence[str],
     vectors: Vectors,
     tokens: Sequence[bytes] | None = None,
 ) -> None:
-    data = np.ascontiguousarray(vectors, "<f4")
-    rows = [(space, key, vector.tobytes()) for key, vector in zip(hashes, data, strict=True)]
-    before = db.total_changes
-    db.executemany(QUERIES["add_vector"], rows)
-    db.execute(QUERIES["count_vectors"], {"space": space, "added": db.total_changes - before})
+    db.run("hold_space", {"space": space})
+    rows = [
+        {"space": space, "text_hash": key, "data": db.vector(vector)}
+        for key, vector in zip(hashes, vectors, strict=True)
+    ]
+    db.run("count_vectors", {"space": space, "added": db.run_many("add_vector", rows)})
     if tokens is not None:
-        coded = [(space, key, code) for key, code in zip(hashes, tokens, strict=True)]
-        db.executemany(QUERIES["add_token_vectors"], coded)
+        coded = [
+            {"space": space, "text_hash": key, "data": code}
+            for key, code in zip(hashes, tokens, strict=True)
+        ]
+        db.run_many("add_token_vectors", coded)
 
 
-def tokens(
-    db: sqlite3.Connection, view: View, space: int, passages: Sequence[int]
-) -> list[bytes | None]:
-    values = {**view._asdict(), "space": space, "rows": json.dumps(list(passages))}
-    found = dict(db.execute(QUERIES["token_vectors"], values).fetchall())
+def tokens(db: Statements, view: View, space: int, passages: Sequence[int]) -> list[bytes | None]:
+    values = {**view._asdict(), "space": space, "rows": [int(row) for row in passages]}
+    found = dict(db.run("token_vectors", values).fetchall())
     return [found.get(row) for row in passages]
 
 

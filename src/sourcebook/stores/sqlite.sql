@@ -93,6 +93,10 @@ SELECT head, published FROM repository WHERE id = :repository
 -- The last statement of a commit.
 UPDATE repository SET head = :revision WHERE id = :repository
 
+-- name: wake
+-- Tell workers that something was committed. Here they look by themselves.
+SELECT 1
+
 -- name: add_revision
 INSERT INTO revision (repository, number, at, message, counts)
 VALUES (:repository, :revision, :at, :message, :counts)
@@ -496,10 +500,29 @@ WHERE p.repository = :repository AND {unembedded p}
 
 -- name: add_vector
 -- The same text has one vector: the first one stays.
-INSERT OR IGNORE INTO vector (space, text_hash, data) VALUES (?, ?, ?)
+INSERT OR IGNORE INTO vector (space, text_hash, data) VALUES (:space, :text_hash, :data)
 
 -- name: add_token_vectors
-INSERT OR IGNORE INTO token_vectors (space, text_hash, data) VALUES (?, ?, ?)
+INSERT OR IGNORE INTO token_vectors (space, text_hash, data) VALUES (:space, :text_hash, :data)
+
+-- name: hold_space
+-- Nothing to do here, where one writes at a time; else nobody drops the space before the commit.
+SELECT 1
+
+-- name: empty_vector
+DELETE FROM vector WHERE space = :space
+
+-- name: empty_token_vectors
+DELETE FROM token_vectors WHERE space = :space
+
+-- name: empty_claim
+DELETE FROM claim WHERE space = :space
+
+-- name: empty_failure
+DELETE FROM failure WHERE space = :space
+
+-- name: empty_usage
+DELETE FROM usage WHERE space = :space
 
 -- name: token_vectors
 -- Of a JSON list of passage rows, as far as they are there.
@@ -523,16 +546,16 @@ WHERE p.repository = :repository AND {unembedded p} AND {free p}
 GROUP BY p.text_hash
 ORDER BY min(p.died IS NOT NULL), p.length, p.text_hash LIMIT :limit
 
--- name: still_claimable
--- Of a JSON list of hashes, in no order.
-SELECT w.text_hash FROM (SELECT value AS text_hash FROM json_each(:hashes)) w
+-- name: take_claims
+-- Of a JSON list of hashes, those that may still be claimed, in no order. A claim whose time has run
+-- out is replaced.
+INSERT OR REPLACE INTO claim (space, text_hash, worker, until)
+SELECT :space, w.text_hash, :worker, :until
+FROM (SELECT value AS text_hash FROM json_each(:hashes)) w
 WHERE {unembedded w} AND {free w}
   AND EXISTS (
     SELECT 1 FROM passage p WHERE p.repository = :repository AND p.text_hash = w.text_hash)
-
--- name: add_claim
--- One whose time has run out is replaced.
-INSERT OR REPLACE INTO claim (space, text_hash, worker, until) VALUES (?, ?, ?, ?)
+RETURNING text_hash
 
 -- name: claimed_texts
 -- The words of a JSON list of hashes, and how often each failed.
@@ -552,11 +575,11 @@ UPDATE claim SET until = :until WHERE space = :space AND worker = :worker
 DELETE FROM claim WHERE space = :space AND worker = :worker
   AND (:hashes IS NULL OR text_hash IN (SELECT value FROM json_each(:hashes)))
 
--- name: end_claim
-DELETE FROM claim WHERE space = ? AND text_hash = ?
+-- name: end_claims
+DELETE FROM claim WHERE space = :space AND text_hash IN (SELECT value FROM json_each(:hashes))
 
--- name: end_failure
-DELETE FROM failure WHERE space = ? AND text_hash = ?
+-- name: end_failures
+DELETE FROM failure WHERE space = :space AND text_hash IN (SELECT value FROM json_each(:hashes))
 
 -- name: attempts
 -- Of a JSON list of hashes; those that have a vector by now are left out.
@@ -567,7 +590,7 @@ FROM (SELECT value AS text_hash FROM json_each(:hashes)) w WHERE {unembedded w}
 
 -- name: add_failure
 INSERT OR REPLACE INTO failure (space, text_hash, attempts, error, at, next_try, dead)
-VALUES (?, ?, ?, ?, ?, ?, ?)
+VALUES (:space, :text_hash, :attempts, :error, :at, :next_try, :dead)
 
 -- name: forget_failures
 DELETE FROM failure WHERE space = :space
@@ -627,6 +650,7 @@ WHERE f.space = :space AND EXISTS (
 -- name: add_usage
 INSERT INTO usage (space, at, worker, texts, tokens, seconds, cost)
 VALUES (:space, :at, :worker, :texts, :tokens, :seconds, :cost)
+RETURNING row
 
 -- name: sum_up_usage
 -- One row a day of what is older; those rows follow, so that what was summed up can go.
@@ -687,7 +711,7 @@ SELECT row, digest FROM passage
 WHERE repository = :repository AND element_id = :element AND died IS NULL
 
 -- name: add_content
-INSERT OR IGNORE INTO content (repository, hash, text) VALUES (?, ?, ?)
+INSERT OR IGNORE INTO content (repository, hash, text) VALUES (:repository, :hash, :text)
 
 -- name: add_node
 INSERT INTO node (id, element_id, kind, version_id, content_hash, parent_id, position, title,
@@ -713,19 +737,19 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 SELECT labels FROM label WHERE repository = :repository
 
 -- name: add_label
-INSERT OR IGNORE INTO label (repository, labels) VALUES (?, ?)
+INSERT OR IGNORE INTO label (repository, labels) VALUES (:repository, :labels)
 
 -- name: add_facet
 INSERT INTO facet (repository, key, value, passage) VALUES (?, ?, ?, ?)
 
--- name: end_node
-UPDATE node SET died = ? WHERE row = ?
+-- name: end_nodes
+UPDATE node SET died = :revision WHERE row IN (SELECT value FROM json_each(:rows))
 
--- name: end_link
-UPDATE link SET died = ? WHERE row = ?
+-- name: end_links
+UPDATE link SET died = :revision WHERE row IN (SELECT value FROM json_each(:rows))
 
--- name: end_passage
-UPDATE passage SET died = ? WHERE row = ?
+-- name: end_passages
+UPDATE passage SET died = :revision WHERE row IN (SELECT value FROM json_each(:rows))
 
 -- name: terms
 -- The ids of those of these terms that the repository knows. CROSS JOIN fixes the order of the

@@ -6,11 +6,9 @@ rolled back leaves no number behind that the store does not have.
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Iterable
 
-from sourcebook.stores.queries import QUERIES
+from sourcebook.stores.statements import Statements
 
 _MOST = 2_000_000
 """Terms in memory, over all repositories; beyond it they are read from the store again."""
@@ -35,7 +33,7 @@ class Vocabulary:
 class TermNumbers:
     """The numbers as one open commit sees them. `met` holds those of every term it has learnt."""
 
-    def __init__(self, db: sqlite3.Connection, repository: int, known: dict[str, int]) -> None:
+    def __init__(self, db: Statements, repository: int, known: dict[str, int]) -> None:
         self._db = db
         self._repository = repository
         self._known = known
@@ -48,10 +46,14 @@ class TermNumbers:
         self.met.update((term, self._known[term]) for term in new if term in self._known)
         unknown = [term for term in new if term not in self._known]
         if unknown:
-            texts = json.dumps(unknown, ensure_ascii=False)
-            values = {"repository": self._repository, "texts": texts}
-            self.met.update(self._db.execute(QUERIES["terms"], values).fetchall())
+            values = {"repository": self._repository, "texts": unknown}
+            self.met.update(self._db.run("terms", values).fetchall())
             self._give([term for term in unknown if term not in self.met])
+
+    @property
+    def last(self) -> int | None:
+        """The highest number that this commit gave out; None where it gave none."""
+        return None if self._next is None else self._next - 1
 
     def of(self, terms: Iterable[str]) -> list[int]:
         """The numbers of terms that were learnt."""
@@ -61,10 +63,10 @@ class TermNumbers:
         if not terms:
             return
         if self._next is None:
-            found = self._db.execute(QUERIES["next_term"], {"repository": self._repository})
+            found = self._db.run("next_term", {"repository": self._repository})
             self._next = int(found.fetchone()[0])
         numbers = range(self._next, self._next + len(terms))
         rows = [(self._repository, t, n) for t, n in zip(terms, numbers, strict=True)]
-        self._db.executemany(QUERIES["add_term"], rows)
+        self._db.run_many("add_term", rows)
         self.met.update(zip(terms, numbers, strict=True))
         self._next = numbers.stop

@@ -6,7 +6,6 @@ anew a new row. So the difference between two trees is what is written, and no m
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -18,15 +17,17 @@ from sourcebook.hashing import digest
 from sourcebook.model import Scope, Tree
 from sourcebook.stores.moments import later
 from sourcebook.stores.passages import PassageRow, check, labels_of_tree, passage_rows
-from sourcebook.stores.queries import QUERIES
 from sourcebook.stores.rows import Row, link_row, node_row, to_json
+from sourcebook.stores.statements import Cursor, Statements
 from sourcebook.stores.vocabulary import TermNumbers, Vocabulary
 
 _PARENT, _KIND = 5, 2
 """Columns of a node row."""
+_TERMS = 12
+"""Of the columns of a passage."""
 
 
-def repository_of(db: sqlite3.Connection, scope: Scope, *, make: bool = False) -> int | None:
+def repository_of(db: Statements, scope: Scope, *, make: bool = False) -> int | None:
     """The number of the scope's repository; made where a write needs it."""
     values = {
         "tenant": scope.tenant,
@@ -34,19 +35,20 @@ def repository_of(db: sqlite3.Connection, scope: Scope, *, make: bool = False) -
         "name": scope.repository,
     }
     if make:
-        db.execute(QUERIES["add_repository"], values)
-    row = db.execute(QUERIES["repository"], values).fetchone()
+        db.run("add_repository", values)
+    row = db.run("repository", values).fetchone()
     return None if row is None else int(row[0])
 
 
-class SqliteWriter:
+class CommitWriter:
     """Everything put into it becomes one revision. Made and ended by the store's `commit`."""
 
     def __init__(
-        self, db: sqlite3.Connection, scope: Scope, words: Vocabulary, request_id: str | None
+        self, db: Statements, scope: Scope, words: Vocabulary, request_id: str | None
     ) -> None:
         self._db = db
         self._words = words
+        self._scope = scope
         self._request_id = request_id
         self._repository = repository_of(db, scope, make=True) or 0
         self._head: int = self._one("head")[0]
@@ -112,7 +114,7 @@ class SqliteWriter:
         for source in (None,) if sources is None else dict.fromkeys(sources):
             below = None if source is None else source.rstrip("/")
             values = {"source": below, "repository": self._repository}
-            found.update(self._db.execute(QUERIES["live_elements"], values).fetchall())
+            found.update(self._db.run("live_elements", values).fetchall())
         return iter(sorted(found.items()))
 
     # --- rows ----------------------------------------------------------------------------------
@@ -122,18 +124,18 @@ class SqliteWriter:
 
         def add(new: Iterable[Row]) -> None:
             content = digest(tree.text)
-            self._db.execute(QUERIES["add_content"], (self._repository, content, tree.text))
+            self._run("add_content", hash=content, text=tree.text)
             rest = (self._repository, tree.recipe, content, labels, self._new)
-            self._db.executemany(QUERIES["add_node"], [(*row[:-2], *rest) for row in new])
+            self._db.run_many("add_node", [(*row[:-2], *rest) for row in new])
             if labels is not None:
-                self._db.execute(QUERIES["add_label"], (self._repository, labels))
+                self._run("add_label", labels=labels)
 
         return self._change("node", self._live("node", tree.element_id), wanted, add)
 
     def _put_links(self, element_id: str, wanted: Mapping[Row, Any]) -> int:
         def add(new: Iterable[Row]) -> None:
             rows = [(self._repository, element_id, *row, self._new) for row in new]
-            self._db.executemany(QUERIES["add_link"], rows)
+            self._db.run_many("add_link", rows)
 
         return self._change("link", self._live("link", element_id), wanted, add)
 
@@ -148,15 +150,19 @@ class SqliteWriter:
         first = self._next_passage(len(new))
         rows: list[Row] = []
         facets: list[Row] = []
+        index: list[tuple[int, int, bool, bytes]] = []
         for number, row in enumerate(new, first):
-            rows.append((number, self._repository, *row.columns(self._terms), self._new))
+            columns = row.columns(self._terms, self._db.array(row.ancestors))
+            rows.append((number, self._repository, *columns, self._new))
             facets.extend((self._repository, k, v, number) for k, v in row.facets())
-        self._db.executemany(QUERIES["add_passage"], rows)
-        self._db.executemany(QUERIES["add_facet"], facets)
+            index.append((number, row.passage.resolution, row.whole, columns[_TERMS]))
+        self._db.run_many("add_passage", rows)
+        self._db.run_many("add_facet", facets)
+        self._db.index(self._repository, index)
 
     def _next_passage(self, count: int) -> int:
         if self._last_passage is None:
-            self._last_passage = int(self._db.execute(QUERIES["last_passage"]).fetchone()[0])
+            self._last_passage = int(self._one("last_passage")[0])
         first = self._last_passage + 1
         self._last_passage += count
         return first
@@ -164,7 +170,7 @@ class SqliteWriter:
     def _live(self, kind: str, element_id: str) -> dict[Row, tuple[int, str]]:
         """The live rows of a document: what they say → their number and what they count as."""
         values = {"repository": self._repository, "element": element_id}
-        found = self._db.execute(QUERIES[f"live_{kind}s"], values).fetchall()
+        found = self._db.run(f"live_{kind}s", values).fetchall()
         if kind != "node":
             return {tuple(rest): (row, kind) for row, *rest in found}
         return {
@@ -182,7 +188,8 @@ class SqliteWriter:
         """End the live rows that are not wanted, add the wanted ones that are not live."""
         gone = [live[key] for key in live if key not in wanted]
         new = [key for key in wanted if key not in live]
-        self._db.executemany(QUERIES[f"end_{kind}"], [(self._new, row) for row, _ in gone])
+        if gone:
+            self._run(f"end_{kind}s", revision=self._new, rows=[row for row, _ in gone])
         if new:
             add(new)
         self._counts.update(f"{counted}_died" for _, counted in gone)
@@ -196,21 +203,23 @@ class SqliteWriter:
         self._require_open()
         if not self._counts:
             return False
-        last = self._one("revision_time", revision=self._head)
+        before = self._one("revision_time", revision=self._head)
         self._run(
             "add_revision",
             revision=self._new,
-            at=later(moment, last[0] if last else None),
+            at=later(moment, before[0] if before else None),
             message=message,
             counts=to_json(dict(self._counts)),
         )
-        self._run("set_head", revision=self._new)
+        last = {"last_passage": self._last_passage, "last_term": self._terms.last}
+        self._run("set_head", revision=self._new, **last)
         self._record()
+        self._run("wake", scope=to_json([self._scope.organization, self._scope.repository]))
         return True
 
-    def record_alone(self, scope: Scope) -> None:
+    def record_alone(self, db: Statements, scope: Scope) -> None:
         """Store the result of a commit that made no revision, in a transaction of its own."""
-        self._repository = repository_of(self._db, scope, make=True) or 0
+        self._db, self._repository = db, repository_of(db, scope, make=True) or 0
         self._record()
 
     def settled(self) -> None:
@@ -229,8 +238,8 @@ class SqliteWriter:
         if self._closed:
             raise StoreError(f"nothing more can be written: {self._closed}")
 
-    def _run(self, name: str, **values: object) -> sqlite3.Cursor:
-        return self._db.execute(QUERIES[name], {"repository": self._repository, **values})
+    def _run(self, name: str, **values: object) -> Cursor:
+        return self._db.run(name, {"repository": self._repository, **values})
 
     def _one(self, name: str, **values: object) -> Any:
         return self._run(name, **values).fetchone()
@@ -239,7 +248,7 @@ class SqliteWriter:
 class _Breaking:
     """A write that fails half-way breaks the whole commit, even if the caller goes on."""
 
-    def __init__(self, writer: SqliteWriter) -> None:
+    def __init__(self, writer: CommitWriter) -> None:
         self._writer = writer
 
     def __enter__(self) -> None: ...

@@ -1,0 +1,108 @@
+"""Nodes, links, texts and passages at a revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sourcebook.errors import NotFound
+from sourcebook.model import Filter, Link, Node, Scope, Shown
+from sourcebook.ports import StoredPassage
+from sourcebook.stores.parts.core import Core
+from sourcebook.stores.rows import NODE_WIDTH, Row, to_json, to_link, to_node, to_passage
+
+
+class Reads(Core):
+    def node(self, scope: Scope, node_id: str, revision: int) -> Node | None:
+        row = self._one("node", scope, id=node_id, revision=revision)
+        return None if row is None else to_node(row)
+
+    def versions(self, scope: Scope, version_id: str) -> list[Node]:
+        """Every row of a version, newest first."""
+        return [to_node(row) for row in self._all("versions", scope, version=version_id)]
+
+    def shown(self, scope: Scope, version_id: str) -> list[Shown]:
+        """Every row of a version with the revisions that show it, newest first."""
+        rows = self._all("shown", scope, version=version_id)
+        return [Shown(to_node(row[2:]), row[0], row[1]) for row in rows]
+
+    def nodes(
+        self,
+        scope: Scope,
+        revision: int,
+        *,
+        kind: str | None = None,
+        filters: tuple[Filter, ...] = (),
+        limit: int = 100,
+        after: str = "",
+    ) -> list[Node]:
+        """Visible nodes in order of id, from the first one behind `after`."""
+        wanted = to_json([{"key": f.key, "values": list(f.values)} for f in filters])
+        values = {"kind": kind, "filters": wanted, "limit": max(limit, 0), "after": after}
+        rows = self._all("nodes", scope, revision=revision, **values)
+        return [to_node(row) for row in rows]
+
+    def text(self, scope: Scope, node: Node) -> str:
+        """The node's own words. Cut in Python, whose offsets count characters as ours do and which
+        does not stop at a NUL."""
+        place = {"version": node.version_id, "id": node.id, "start": node.start, "end": node.end}
+        row = self._one("content_of", scope, **place)
+        if row is None:
+            raise NotFound(f"there is no version {node.version_id} of {node.id}")
+        return self._content(scope, row[0])[node.start : node.end]
+
+    def links(self, scope: Scope, node_id: str, revision: int) -> list[Link]:
+        """At either end of the node."""
+        return [to_link(row) for row in self._all("links", scope, id=node_id, revision=revision)]
+
+    def children(self, scope: Scope, node_id: str, revision: int, limit: int) -> list[Node]:
+        """The visible nodes that a node contains, in the order of the text."""
+        rows = self._all("children", scope, id=node_id, revision=revision, limit=limit)
+        return [to_node(row) for row in rows]
+
+    def relations(
+        self, scope: Scope, node_ids: Sequence[str], revision: int, limit: int
+    ) -> list[Link]:
+        """Visible links at either end that do not come from the structure of a document."""
+        wanted = {"ids": list(node_ids), "revision": revision, "limit": limit}
+        return [to_link(row) for row in self._all("relations", scope, **wanted)]
+
+    def relations_among(
+        self, scope: Scope, node_ids: Sequence[str], revision: int, limit: int
+    ) -> list[Link]:
+        """The same, where both ends are among these nodes."""
+        wanted = {"ids": list(node_ids), "revision": revision, "limit": limit}
+        return [to_link(row) for row in self._all("relations_among", scope, **wanted)]
+
+    def counts(self, scope: Scope, revision: int) -> Mapping[str, int]:
+        """Visible nodes by kind, and passages and links."""
+        return {"relationship": 0, **dict(self._all("counts", scope, revision=revision))}
+
+    def passages(self, scope: Scope, revision: int, rows: Sequence[int]) -> list[StoredPassage]:
+        """In the given order; a row of another repository or revision is left out."""
+        wanted = [int(row) for row in rows]
+        found = self._all("passages", scope, revision=revision, rows=wanted)
+        stored = {row[NODE_WIDTH + 1]: self._stored(scope, row) for row in found}
+        return [stored[row] for row in rows if row in stored]
+
+    def _stored(self, scope: Scope, row: Row) -> StoredPassage:
+        node = to_node(row[:NODE_WIDTH])
+        content, number, *columns = row[NODE_WIDTH:]
+        passage = to_passage(tuple(columns))
+        if passage.summary:
+            return StoredPassage(
+                number, node, passage, self._content(scope, content)[node.start : node.end]
+            )
+        return StoredPassage(number, node, passage, passage.body)
+
+    def _content(self, scope: Scope, name: str) -> str:
+        def read() -> str:
+            row = self._one("content", scope, hash=name)
+            if row is None:
+                raise NotFound("the text was dropped by retention while it was being read")
+            return str(row[0])
+
+        return self._texts.get((scope.tenant, scope.organization, scope.repository, name), read)
+
+    def has_standing(self, scope: Scope, keys: Sequence[str]) -> bool:
+        """Whether any revision says something of a document's standing."""
+        return bool(self._one("has_standing", scope, keys=list(keys))[0])
