@@ -1,0 +1,167 @@
+"""A vector and the passages that may be found in, the nearest out, with true cosines.
+
+Few vectors are compared one by one, and the result is that of a full scan. Many are found by the
+index of the space (HNSW over half-precision images), whose candidates are scored again as the
+embedded store scores them: the same bits for the same vector, wherever it lies.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numkong
+import numpy as np
+import numpy.typing as npt
+
+from sourcebook.ports import Vectors
+from sourcebook.stores.postgres.dense_numbers import VectorNumbers
+from sourcebook.stores.postgres.search_lanes import Rows
+from sourcebook.stores.postgres.search_statements import STATEMENTS, Session, run
+
+Scores = npt.NDArray[np.float64]
+EXACT = 20_000
+"""So many vectors are compared one by one, which is quicker than to leave out most of what the
+index finds."""
+_MARGIN = 20
+"""Candidates more than asked for."""
+_SLACK = 2e-5
+"""What single-precision sums over unit vectors may be wrong by (about 384 x 2**-24)."""
+_MORE = 1.25
+"""Candidates of the index, times those that should do."""
+_DEEP, _DEEPEST = 200, 1000
+"""How many candidates the index keeps while it searches; the second is the most it can."""
+_FURTHEST = 20_000
+"""Candidates of the index; where that is not enough all are compared one by one."""
+_LOOK_S = 30.0
+"""How long what is known of an index holds."""
+
+
+class Place(NamedTuple):
+    repository: int
+    space: int
+
+
+class Nearest:
+    def __init__(self) -> None:
+        self._indexed: dict[int, tuple[float, bool]] = {}
+
+    def search(
+        self,
+        session: Session,
+        place: Place,
+        numbers: VectorNumbers,
+        query: Vectors,
+        k: int,
+        rows: Rows,
+    ) -> tuple[Rows, Scores]:
+        """Of the passages `rows`, ascending, some that hold the k nearest, with their cosines."""
+        rows = rows[numbers.of[rows] >= 0]
+        if not len(rows) or k <= 0:
+            return np.empty(0, np.int64), np.empty(0)
+        vectors: Rows | None = None
+        if len(rows) > EXACT and self._has_index(session, place):
+            vectors = _by_index(session, place, numbers, query, k, rows)
+        if vectors is None:
+            vectors = _one_by_one(session, place, numbers, query, k, rows)
+        passages, _ = numbers.passages(vectors)
+        passages = passages[_among(passages, rows)]
+        scores = cosines(query, read_vectors(session, place, numbers, passages))
+        there = ~np.isnan(scores)
+        return passages[there], scores[there]
+
+    def _has_index(self, session: Session, place: Place) -> bool:
+        at, held = self._indexed.get(place.space, (-_LOOK_S, False))
+        if time.monotonic() - at >= _LOOK_S:
+            found = run(
+                session, "vector_index", place.repository, {"name": index_name(place.space)}
+            )
+            held = found == [(True,)]
+            self._indexed[place.space] = (time.monotonic(), held)
+        return held
+
+
+def index_name(space: int) -> str:
+    return f"embedding_near_{space}"
+
+
+def read_vectors(session: Session, place: Place, numbers: VectorNumbers, passages: Rows) -> Vectors:
+    """A row each, of zeros where a passage has none."""
+    wanted, places = np.unique(numbers.of[passages], return_inverse=True)
+    matrix = np.zeros((len(wanted), numbers.dimensions), np.float32)
+    asked = {"space": place.space, "numbers": wanted[wanted >= 0].tolist()}
+    found = run(session, "vectors", place.repository, asked, binary=True)
+    at = np.searchsorted(wanted, np.array([number for number, _ in found], np.int64))
+    # As pgvector sends it: two 16-bit numbers, then big-endian floats.
+    data = b"".join(memoryview(data)[4:] for _, data in found)
+    matrix[at] = np.frombuffer(data, ">f4").reshape(len(found), numbers.dimensions)
+    return matrix[places]
+
+
+def cosines(query: Vectors, vectors: Vectors) -> Scores:
+    """As cosine.py computes them: summed in double precision, row by row. NaN for rows of zeros."""
+    if not len(vectors):
+        return np.empty(0)
+    found: Scores = np.array(numkong.cdist(query[None], vectors, metric="dot"))[0]
+    found[~vectors.any(axis=1)] = np.nan
+    return found
+
+
+def _by_index(
+    session: Session, place: Place, numbers: VectorNumbers, query: Vectors, k: int, rows: Rows
+) -> Rows | None:
+    """Vectors among which the nearest are; None where too few of what the index finds may be."""
+    share = min(len(rows) / max(numbers.vectors, 1), 1.0)
+    most = int(k / share * _MORE) + _MARGIN
+    while most <= _FURTHEST:
+        vectors = _candidates(session, place, numbers.dimensions, query, most)
+        passages, _ = numbers.passages(vectors)
+        if _among(passages, rows).sum() >= k:
+            return vectors
+        if len(vectors) < most:
+            break
+        most *= 4
+    return None
+
+
+def _candidates(session: Session, place: Place, dimensions: int, query: Vectors, most: int) -> Rows:
+    deep = min(max(_DEEP, most), _DEEPEST)
+    run(
+        session,
+        "search_deeply",
+        place.repository,
+        {"deep": str(deep), "most": str(4 * _FURTHEST)},
+    )
+    statement = STATEMENTS["nearest"]
+    for name, value in (("<space>", place.space), ("<dimensions>", dimensions)):
+        statement = statement.replace(name, str(value))
+    asked = {"tenant": session.tenant, "repository": place.repository}
+    values = {**asked, "query": _text(query), "most": most}
+    # Planned anew each time: only a plan for these values can use the index of the space.
+    found = session.db.execute(statement, values, prepare=False).fetchall()
+    return np.array([number for (number,) in found], np.int64)
+
+
+def _one_by_one(
+    session: Session, place: Place, numbers: VectorNumbers, query: Vectors, k: int, rows: Rows
+) -> Rows:
+    """Vectors that hold the k nearest: what was left out is too far by single precision already."""
+    wanted = np.unique(numbers.of[rows])
+    asked = {"space": place.space, "query": _text(query), "numbers": wanted.tolist()}
+    most = k + _MARGIN
+    while True:
+        found = run(session, "nearest_of", place.repository, {**asked, "most": most})
+        distances = [distance for _, distance in found]
+        if len(found) < most or distances[k - 1] + 2 * _SLACK < distances[-1]:
+            return np.array([number for number, _ in found], np.int64)
+        most *= 4
+
+
+def _among(passages: Rows, rows: Rows) -> npt.NDArray[np.bool_]:
+    """Which of the passages are in `rows`, ascending."""
+    at = np.minimum(np.searchsorted(rows, passages), len(rows) - 1)
+    return np.asarray(rows[at] == passages)
+
+
+def _text(query: Vectors) -> str:
+    return "[" + ",".join(map(repr, query.tolist())) + "]"

@@ -1,0 +1,101 @@
+"""Searches over a PostgreSQL store: a revision, a resolution and filters in, ranked matches out.
+
+The answers are the embedded store's: the same BM25 with the statistics of what the reader sees at
+the revision, the same cosines, ties broken by node id. The database gives postings, nearest vectors
+and names; what may be found is known here as sets of passage numbers, so no statement depends on
+how much a filter leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sourcebook.model import Match, PreparedQuery
+from sourcebook.ports import Coverage, Evidence, Vectors, Within
+from sourcebook.stores.labels import View
+from sourcebook.stores.postgres.dense_numbers import Numbers
+from sourcebook.stores.postgres.dense_search import Nearest, Place, cosines, read_vectors
+from sourcebook.stores.postgres.postings_write import drop_passages, index_passages
+from sourcebook.stores.postgres.search_lanes import Key, Lane, Lanes
+from sourcebook.stores.postgres.search_narrow import Narrower
+from sourcebook.stores.postgres.search_rank import best, exact_first, ranked
+from sourcebook.stores.postgres.search_statements import Session
+from sourcebook.stores.postgres.search_terms import Terms
+
+__all__ = ["Searcher", "drop_passages", "index_passages"]
+
+
+class Searcher:
+    """Belongs to one store; holds what was read of it a while ago."""
+
+    def __init__(self) -> None:
+        self._lanes = Lanes()
+        self._narrower = Narrower()
+        self._terms = Terms()
+        self._numbers = Numbers()
+        self._nearest = Nearest()
+
+    def dense(
+        self, session: Session, view: View, space: int, vector: Vectors, k: int, within: Within
+    ) -> list[Match]:
+        lane = self._lane(session, view, within)
+        rows = self._narrower.narrow(session, view.repository, lane, within)
+        numbers = self._numbers.get(session, view.repository, space, lane.last)
+        place = Place(view.repository, space)
+        allowed = lane.rows if rows is None else rows
+        found, scores = self._nearest.search(session, place, numbers, vector, k, allowed)
+        return ranked(session, view.repository, found, scores, k)
+
+    def sparse(
+        self, session: Session, view: View, query: PreparedQuery, k: int, within: Within
+    ) -> list[Match]:
+        lane = self._lane(session, view, within)
+        scores = self._terms.score(session, _key(view, within), lane, query.terms).scores
+        rows = self._narrower.narrow(session, view.repository, lane, within)
+        if not query.phrases:
+            found = best(scores, k, rows)
+            return ranked(session, view.repository, found, scores[found], k)
+        exact = self._terms.exact(session, view, lane, query)
+        holding = np.flatnonzero(exact) if rows is None else rows[exact[rows] > 0]
+        rest = best(np.where(exact > 0, np.float32(0), scores), k - len(holding), rows)
+        found = np.concatenate([exact_first(holding, exact, scores, k), rest])
+        return ranked(session, view.repository, found, scores[found], k, exact[found])
+
+    def evidence(
+        self,
+        session: Session,
+        view: View,
+        space: int | None,
+        vector: Vectors | None,
+        query: PreparedQuery,
+        passages: Sequence[int],
+        within: Within,
+    ) -> Evidence:
+        """What both searches say of these passages, found by them or not."""
+        lane = self._lane(session, view, within)
+        scores, most = self._terms.score(session, _key(view, within), lane, query.terms)
+        rows = np.array(passages, np.int64)
+        lexical = scores[rows].astype(np.float64) / most if most > 0 else np.zeros(len(rows))
+        if space is None or vector is None:
+            return Evidence(None, lexical, None)
+        numbers = self._numbers.get(session, view.repository, space, lane.last)
+        vectors = read_vectors(session, Place(view.repository, space), numbers, rows)
+        return Evidence(cosines(vector, vectors), lexical, vectors)
+
+    def coverage(self, session: Session, view: View, space: int, within: Within) -> Coverage:
+        lane = self._lane(session, view, within)
+        numbers = self._numbers.get(session, view.repository, space, lane.last)
+        return Coverage(len(lane), int((numbers.of[lane.rows] >= 0).sum()))
+
+    def forget(self, repository: int, revisions: Sequence[int]) -> None:
+        """Let go of what is held of revisions that were dropped."""
+        self._lanes.forget(repository, set(revisions))
+
+    def _lane(self, session: Session, view: View, within: Within) -> Lane:
+        return self._lanes.get(session, _key(view, within))
+
+
+def _key(view: View, within: Within) -> Key:
+    return view, within.resolution, within.revision

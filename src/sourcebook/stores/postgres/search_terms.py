@@ -1,0 +1,137 @@
+"""A question's terms in, a score for every passage out: BM25 with the lane's own statistics.
+
+What a passage gets for a term is computed from the same numbers in the same order as the embedded
+store does (bm25.py), so scores are equal to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sourcebook.model import PreparedQuery
+from sourcebook.stores.bm25 import K1
+from sourcebook.stores.labels import View
+from sourcebook.stores.postgres.postings_codec import Postings
+from sourcebook.stores.postgres.postings_read import PostingsReader
+from sourcebook.stores.postgres.search_cache import Cache
+from sourcebook.stores.postgres.search_lanes import Key, Lane, Rows
+from sourcebook.stores.postgres.search_statements import Session, run
+
+_MOST = 32 << 20
+"""Bytes of scores in memory: search and evidence ask the same of one question."""
+
+
+class Scored(NamedTuple):
+    """What full-text search says of every passage by its number, and the most it could say."""
+
+    scores: npt.NDArray[np.float32]
+    most: float
+
+
+class Terms:
+    def __init__(self) -> None:
+        self._reader = PostingsReader()
+        self._scored: Cache[tuple[Key, tuple[str, ...]], Scored] = Cache(
+            _MOST, lambda scored: scored.scores.nbytes
+        )
+
+    def score(self, session: Session, key: Key, lane: Lane, terms: tuple[str, ...]) -> Scored:
+        """Kept for a moment. `key` is the lane's."""
+        held = self._scored.get((key, terms))
+        if held is None:
+            held = self._score(session, key[0].repository, lane, terms)
+            self._scored.put((key, terms), held)
+        return held
+
+    def exact(
+        self, session: Session, view: View, lane: Lane, query: PreparedQuery
+    ) -> npt.NDArray[np.int64]:
+        """How many of the query's phrases and identifiers each passage holds."""
+        words = {term for phrase in query.phrases for term in phrase}
+        ids = _ids(session, view.repository, words)
+        exact = np.zeros(len(lane.seen), np.int64)
+        for phrase in query.phrases:
+            if all(term in ids for term in phrase):
+                exact[self._holding(session, view, lane, [ids[term] for term in phrase])] += 1
+        return exact
+
+    def _score(
+        self, session: Session, repository: int, lane: Lane, terms: tuple[str, ...]
+    ) -> Scored:
+        ids = _ids(session, repository, terms)
+        seen = self._seen(session, repository, lane, ids.values())
+        norms = lane.norms(session, repository, self._reader)
+        numbers: list[npt.NDArray[Any]] = [np.empty(0, np.int32)]
+        gains: list[npt.NDArray[Any]] = [np.empty(0, np.float32)]
+        most = 0.0
+        for term in terms:
+            held = seen.get(ids.get(term, -1), [])
+            weight = _weight(len(lane), sum(len(part.numbers) for part in held))
+            most += (K1 + 1) * weight
+            for part in held:
+                frequency = np.abs(part.frequencies)
+                impact = frequency * np.float32(K1 + 1) / (frequency + norms[part.numbers])
+                numbers.append(part.numbers)
+                gains.append(impact * np.float32(weight))
+        sums = np.bincount(np.concatenate(numbers), np.concatenate(gains), len(lane.seen))
+        return Scored(sums.astype(np.float32), most)
+
+    def _seen(
+        self, session: Session, repository: int, lane: Lane, terms: Iterable[int]
+    ) -> dict[int, list[Postings]]:
+        """Of each term the postings of passages that the lane shows, part by part."""
+        found: dict[int, list[Postings]] = {}
+        for part in lane.parts:
+            read = self._reader.read(session, repository, part, list(terms), lane.last)
+            for term, postings in read.items():
+                found.setdefault(term, []).append(_visible(postings, lane))
+        return found
+
+    def _holding(self, session: Session, view: View, lane: Lane, phrase: list[int]) -> Rows:
+        """The passages that hold these terms one after the other."""
+        seen = self._seen(session, view.repository, lane, set(phrase))
+        found = [np.concatenate(list(_own(seen[term]))) for term in set(phrase)]
+        rows = min(found, key=len)
+        for more in found:
+            rows = np.intersect1d(rows, more, assume_unique=True)
+        if len(phrase) == 1 or not len(rows):
+            return rows
+        wanted = np.array(phrase, "<i4").tobytes()
+        asked = {"numbers": rows.tolist(), "phrase": wanted}
+        read = run(session, "holding", view.repository, asked, binary=True)
+        hold = [number for number, tokens in read if _holds(tokens, wanted)]
+        return np.array(hold, np.int64)
+
+
+def _ids(session: Session, repository: int, terms: Iterable[str]) -> dict[str, int]:
+    return dict(run(session, "terms", repository, {"texts": list(terms)}))
+
+
+def _weight(size: int, frequency: int) -> float:
+    return float(np.log1p((size - frequency + 0.5) / (frequency + 0.5)))
+
+
+def _visible(postings: Postings, lane: Lane) -> Postings:
+    shown = lane.among(postings.numbers)
+    if len(shown) == len(postings.numbers) and shown.all():
+        return postings
+    size = len(shown)
+    return Postings(postings.numbers[:size][shown], postings.frequencies[:size][shown])
+
+
+def _own(parts: Sequence[Postings]) -> Iterator[Rows]:
+    """The passages that themselves hold a term, not only what stands around them."""
+    for part in parts:
+        yield part.numbers[part.frequencies > 0].astype(np.int64)
+
+
+def _holds(tokens: bytes, phrase: bytes) -> bool:
+    """Whether the phrase stands in the tokens, at a whole number of 4-byte terms."""
+    at = tokens.find(phrase)
+    while at >= 0 and at % 4:
+        at = tokens.find(phrase, at + 1)
+    return at >= 0
