@@ -158,6 +158,9 @@ class Replay:
 
 
 def replay(store: Store, scope: Scope, citation: Citation) -> Replay:
+    for name in ("start", "end"):
+        if getattr(citation, name) < 0:
+            raise InvalidInput(f"the citation's {name} must be 0 or more", field=name)
     if citation.repository_id != scope.repository:
         ours = scope.repository
         told = f"it cites the repository {citation.repository_id}, and this is {ours}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sourcebook import history
 from sourcebook.difference import Diff, diff, side
 from sourcebook.engine.core import HEAD, Core
-from sourcebook.errors import NotFound
+from sourcebook.errors import InvalidInput, NotFound
 from sourcebook.model import (
     Baseline,
     Citation,
@@ -57,6 +57,8 @@ class Reading(Core):
         after: str = "",
         read_context: ReadContext = HEAD,
     ) -> Sequence[Node]:
+        if limit < 1:
+            raise InvalidInput(f"limit must be 1 or more, not {limit}", field="limit")
         revision = self.resolve(read_context).revision
         return self.store.nodes(
             self.scope, revision, kind=kind, filters=filters, limit=limit, after=after

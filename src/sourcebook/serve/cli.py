@@ -11,13 +11,14 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from sourcebook import __version__
-from sourcebook.errors import SourcebookError
+from sourcebook.errors import InvalidInput, SourcebookError
 from sourcebook.serve.commands import (
     context,
     doctor,
@@ -112,11 +113,17 @@ def main() -> int:
     return run(sys.argv[1:])
 
 
+@cache
+def _program() -> Any:
+    """Made once: it costs more than most commands do."""
+    return typer.main.get_command(app)
+
+
 def run(args: Sequence[str]) -> int:
     """One command line in, its exit status out; what it has to say is on stdout and stderr."""
     try:
         try:
-            return _finish(app(list(args), standalone_mode=False, prog_name="sourcebook"))
+            return _finish(_program()(list(args), standalone_mode=False, prog_name="sourcebook"))
         except BrokenPipeError:
             raise
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  the edge of the program
@@ -156,7 +163,10 @@ def _explain(error: BaseException) -> tuple[dict[str, Any], int]:
         return describe(error), error.exit_status
     if isinstance(error, typer.TyperException):
         message, suggestions = _usage(error)
-        return error_document("usage", message, None, suggestions), 2
+        code, field = ("usage", None)
+        if isinstance(error, typer.BadParameter):  # a value, as any surface may refuse one
+            code, field = InvalidInput.code, getattr(error.param, "name", None)
+        return error_document(code, message, field, suggestions), 2
     if isinstance(error, OSError):
         name = f": {error.filename}" if error.filename else ""
         message = f"the system refused: {error.strerror or error}{name}"

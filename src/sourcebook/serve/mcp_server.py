@@ -79,7 +79,8 @@ class Handlers:
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; there are {known}")
 
         def run(ask: Ask) -> types.CallToolResult:
-            said = tool.run(ask, parse(tool.arguments, params.arguments or {}))
+            given = parse(tool.arguments, params.arguments or {}, strict=True)
+            said = tool.run(ask, given)
             return _result(said.text, said.content)
 
         try:
