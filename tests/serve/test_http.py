@@ -288,7 +288,7 @@ def test_a_body_that_is_too_large_is_not_read(server: Running) -> None:
 
 def test_methods_and_addresses_that_are_not_there(server: Running) -> None:
     with server.client() as client:
-        assert refused(client.get("/"))["code"] == "no_route"
+        assert refused(client.get("/nowhere"))["code"] == "no_route"
         for method in ("DELETE", "OPTIONS", "PUT", "BREW"):
             answer = client.request(method, "/v1/baselines")
             assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")

@@ -46,6 +46,6 @@ def test_nothing_that_fits_the_document_surprises_the_server(tmp_path: Path) -> 
             cwd=tmp_path,
         )
         assert ran.returncode == 0, ran.stdout[-6000:]
-        assert "Tested: 22" in ran.stdout
+        assert "Tested: 29" in ran.stdout
         assert server.get("/ready").status_code == 200
         assert not server.lines("error")

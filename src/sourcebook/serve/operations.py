@@ -17,8 +17,9 @@ from sourcebook.feedback import feedback_to_dict
 from sourcebook.hashing import text_hash
 from sourcebook.ingest import Request
 from sourcebook.model import Citation, Document, Judgment, Right, Skipped
-from sourcebook.serve import wire
+from sourcebook.serve import insight, wire
 from sourcebook.serve.commands.nodes import node_document
+from sourcebook.serve.explaining import explain
 
 Json = dict[str, Any]
 Run = Callable[[Engine, Any, str], Json]
@@ -46,6 +47,11 @@ def search(engine: Engine, asked: wire.Search, otherwise: str) -> Json:
         return engine.search(asked.query, asked.k, **options).to_dict()
     names = None if asked.repositories == "*" else asked.repositories
     return engine.search_across(asked.query, asked.k, repositories=names, **options).to_dict()
+
+
+def preview(engine: Engine, asked: wire.Search, otherwise: str) -> Json:
+    """A question that is still being typed is nothing that the query log should know."""
+    return search(engine.unlogged(), asked, otherwise)
 
 
 def agent(engine: Engine, asked: wire.Agent, otherwise: str) -> Json:
@@ -181,15 +187,22 @@ def reindex(engine: Engine, asked: wire.Reindex, otherwise: str) -> Json:
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
         "search": Operation(wire.Search, search),
+        "preview": Operation(wire.Search, preview),
         "agent": Operation(wire.Agent, agent),
         "context": Operation(wire.Context, context),
+        "explain": Operation(wire.Explain, explain),
         "similar": Operation(wire.Similar, similar),
         "node": Operation(wire.GetNode, get_node),
         "nodes": Operation(wire.ListNodes, list_nodes),
         "links": Operation(wire.ListLinks, list_links),
         "baselines": Operation(wire.Here, list_baselines),
         "revisions": Operation(wire.Log, list_revisions),
+        "repositories": Operation(wire.Here, insight.repositories),
+        "diff": Operation(wire.Diff, insight.difference),
         "health": Operation(wire.Here, index_health),
+        "spaces": Operation(wire.Here, insight.spaces),
+        "queries": Operation(wire.Queries, insight.queries, "admin"),
+        "golden": Operation(wire.Golden, insight.golden, "admin"),
         "verify": Operation(wire.Verify, verify),
         "feedback": Operation(wire.Feedback, give_feedback),
         "ingest": Operation(wire.Ingest, ingest, "write"),

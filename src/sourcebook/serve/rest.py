@@ -27,7 +27,7 @@ from sourcebook import __version__, access
 from sourcebook.config import Serve
 from sourcebook.engine import Engine
 from sourcebook.errors import SourcebookError, Unauthorized
-from sourcebook.serve import access_log, failures
+from sourcebook.serve import access_log, failures, page
 from sourcebook.serve.asking import bearer, fields
 from sourcebook.serve.door import Asked, Door, Visit
 from sourcebook.serve.metrics import CONTENT_TYPE, Metrics
@@ -62,6 +62,8 @@ class Rest:
             exception_handlers={HTTPException: _no_route},
             **given,
         )
+        for path, file in page.FILES.items():
+            self._add(app, "GET", path, partial(_page, file))
         for route in ROUTES:
             self._add(app, route.method, route.path, partial(self.answer, route))
         self._add(app, "GET", "/health", self.health)
@@ -151,6 +153,10 @@ class Rest:
             return [engine.in_scope(scope) for scope in engine.store.repositories()]
         scopes = access.readable(engine.store, engine.scope, caller, None)
         return [engine.as_caller(caller, scope.repository) for scope in scopes]
+
+
+async def _page(file: page.File, request: Request) -> Response:
+    return file.answer(request)
 
 
 class NotReady(SourcebookError):

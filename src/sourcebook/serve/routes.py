@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from sourcebook.serve import seed_wire
+from sourcebook.serve import page, seed_wire
 from sourcebook.serve import wire_answers as told
+from sourcebook.serve import wire_insight as insight
 from sourcebook.serve import wire_records as records
 from sourcebook.serve.operations import OPERATIONS, Operation
 from sourcebook.serve.seed_routes import SEEDS
@@ -63,6 +64,14 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST",
+        "/v1/preview",
+        "preview",
+        told.SearchAnswer,
+        "As search, for a question that is still being typed: the query log does not keep it",
+        {"query": "How high may a f", "k": 5},
+    ),
+    Route(
+        "POST",
         "/v1/agent",
         "agent",
         told.SearchAnswer,
@@ -77,6 +86,14 @@ ROUTES: tuple[Route, ...] = (
         "Numbered sources within a token budget; reads what is published, if anything is",
         {"query": _QUESTION, "max_tokens": 2000},
         otherwise="default",
+    ),
+    Route(
+        "POST",
+        "/v1/explain",
+        "explain",
+        insight.ExplainAnswer,
+        "What each stage let through, and why a document is not among the hits",
+        {"query": _QUESTION, "node_id": "rules/fences.md"},
     ),
     Route(
         "POST",
@@ -136,6 +153,22 @@ ROUTES: tuple[Route, ...] = (
         _NODE,
         id_field="node_id",
     ),
+    Route(
+        "GET",
+        "/v1/repositories",
+        "repositories",
+        insight.RepositoriesAnswer,
+        "Those that can be read",
+        {},
+    ),
+    Route(
+        "GET",
+        "/v1/diff",
+        "diff",
+        insight.DiffAnswer,
+        "What changed from one read context to another",
+        {"old": "revision:1", "new": "head", "limit": 10},
+    ),
     Route("GET", "/v1/baselines", "baselines", records.BaselinesAnswer, "Named revisions", {}),
     Route(
         "POST",
@@ -171,6 +204,30 @@ ROUTES: tuple[Route, ...] = (
         {},
     ),
     Route(
+        "GET",
+        "/v1/health/spaces",
+        "spaces",
+        insight.SpacesAnswer,
+        "How many texts each space has still to embed",
+        {},
+    ),
+    Route(
+        "GET",
+        "/v1/health/queries",
+        "queries",
+        insight.QueriesAnswer,
+        "Outcomes and latencies of questions over time",
+        {"buckets": 24},
+    ),
+    Route(
+        "POST",
+        "/v1/golden",
+        "golden",
+        insight.GoldenAnswer,
+        "Ask what people judged results of again, at a point in time",
+        {"read_context": "head"},
+    ),
+    Route(
         "POST",
         "/v1/reindex",
         "reindex",
@@ -203,5 +260,5 @@ ROUTES: tuple[Route, ...] = (
         {"query": "What is the maximum fence height allowed?"},
     ),
 )
-PUBLIC = ("/health", "/ready", "/openapi.json")
+PUBLIC = ("/health", "/ready", "/openapi.json", *page.FILES)
 """What anybody may ask, with a key or without."""

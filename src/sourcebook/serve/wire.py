@@ -94,6 +94,21 @@ class Context(Reading):
     filters: Filters = {}
 
 
+class Explain(Reading):
+    """As for an agent, and how much context; `node_id` names what somebody misses."""
+
+    query: Query
+    k: int = Field(10, ge=1, le=100)
+    filters: Filters = {}
+    min_relevance: Share = 0.0
+    min_quality: Share | None = None
+    min_words: int | None = Field(None, ge=0)
+    exclude_stubs: list[Name] | None = None
+    max_tokens: int | None = Field(None, ge=1, le=1_000_000)
+    max_sources: int | None = Field(None, ge=1, le=100)
+    node_id: Name | None = Field(None, description="a document, section or passage")
+
+
 class Similar(Reading):
     node_id: Name
     k: int = Field(10, ge=1, le=MAX_RESULTS)
@@ -124,6 +139,28 @@ class Here(Wire):
 
 class Log(Here):
     limit: int = Field(100, ge=1, le=10_000)
+
+
+Side = Annotated[str, StringConstraints(max_length=600)]
+
+
+class Diff(Here):
+    """From one read context to another: of everything, or the text of one node."""
+
+    old: Side = Field("published", description="a read context, such as baseline:ID")
+    new: Side = "head"
+    kind: Name | None = None
+    node_id: Name | None = None
+    limit: int = Field(100, ge=1, le=1000, description="of each list")
+
+
+class Queries(Here):
+    since: Name | None = Field(None, description="ISO 8601, UTC")
+    buckets: int = Field(24, ge=1, le=200)
+
+
+class Golden(Reading):
+    """Nothing but where and when."""
 
 
 class Upload(Wire):
