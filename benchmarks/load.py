@@ -39,7 +39,7 @@ from sourcebook import Sourcebook
 from sourcebook.ingest import Request
 
 UNCACHED = {"SOURCEBOOK_SEARCH__CACHE": "false"}
-OWN = ("timings_ms", "request_id", "trace_id")
+OWN = ("timings_ms", "cached")
 """What differs between two answers to the same question."""
 READY_S = 120
 
@@ -213,7 +213,7 @@ def plain(body: bytes) -> Any:
     """An answer without what is its own."""
     document = json.loads(body)
     for name in OWN:
-        document.pop(name, None)
+        document.get("stats", {}).pop(name, None)
     return document
 
 
