@@ -1,4 +1,4 @@
-"""The new passages of a commit in, blocks of postings out; and what retention dropped taken out.
+"""The new passages of a commit in, blocks of postings out.
 
 Runs in the transaction of the commit, which is the only one of its repository: the last block of a
 term is filled up, then blocks are added, so a term's blocks stay few however small the commits.
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from sourcebook.stores.bm25 import concatenate
 from sourcebook.stores.postgres.postings_codec import LENGTH, LENGTHS, NARROW, WIDE, weigh
-from sourcebook.stores.postgres.search_statements import Session, change, integers, run
+from sourcebook.stores.postgres.search_statements import Session, change, run
 from sourcebook.stores.postings import FIELDS
 
 WHOLE = 3
@@ -23,6 +23,8 @@ _BLOCK = 1920
 """Bytes: a row of this size is not cut up (TOAST), so it is read in one piece."""
 _ROWS = 5000
 """Written by one statement."""
+_WAITING = 16 << 20
+"""Bytes of counts of passages that wait to be indexed."""
 _NARROW = 255
 
 
@@ -42,11 +44,35 @@ class Tail(NamedTuple):
     bytes: int
 
 
-def index_passages(
-    session: Session, repository: int, passages: Sequence[tuple[int, int, bool, bytes]]
-) -> None:
-    """(number, resolution, whether it is its whole document, counts as postings.encode_counts
-    gives them) of each, in ascending order of their numbers."""
+Indexed = tuple[int, int, bool, bytes]
+"""A passage's number, its resolution, whether it is all of its document, and its counts as
+postings.encode_counts gives them."""
+
+
+class Waiting:
+    """The new passages of an open commit, indexed many at a time: the terms of one document are
+    those of the next. `flush` comes before the commit ends."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._passages: dict[int, list[Indexed]] = {}
+        self._bytes = 0
+
+    def add(self, repository: int, passages: Sequence[Indexed]) -> None:
+        self._passages.setdefault(repository, []).extend(passages)
+        self._bytes += sum(len(terms) for _, _, _, terms in passages)
+        if self._bytes > _WAITING:
+            self.flush()
+
+    def flush(self) -> None:
+        for repository, passages in self._passages.items():
+            index_passages(self._session, repository, passages)
+        self._passages.clear()
+        self._bytes = 0
+
+
+def index_passages(session: Session, repository: int, passages: Sequence[Indexed]) -> None:
+    """In ascending order of their numbers."""
     parts: dict[int, tuple[list[int], list[bytes]]] = {}
     for number, resolution, whole, terms in passages:
         part = WHOLE if whole and resolution == 2 else resolution
@@ -103,9 +129,9 @@ def _append(session: Session, repository: int, part: int, groups: list[Block]) -
             longer.append(fits._replace(first=tail.first))
         new.extend(rest)
     for at in range(0, len(longer), _ROWS):
-        _write(session, "append_blocks", repository, part, longer[at : at + _ROWS])
+        write_blocks(session, "append_blocks", repository, part, longer[at : at + _ROWS])
     for at in range(0, len(new), _ROWS):
-        _write(session, "add_blocks", repository, part, new[at : at + _ROWS])
+        write_blocks(session, "add_blocks", repository, part, new[at : at + _ROWS])
 
 
 def _cut(group: Block, tail: Tail | None) -> Iterator[Block]:
@@ -124,26 +150,9 @@ def _cut(group: Block, tail: Tail | None) -> Iterator[Block]:
             return
 
 
-def _write(session: Session, name: str, repository: int, part: int, blocks: list[Block]) -> None:
+def write_blocks(
+    session: Session, name: str, repository: int, part: int, blocks: list[Block]
+) -> None:
     terms, firsts, lasts, widths, data = (list(column) for column in zip(*blocks, strict=True))
     columns = {"terms": terms, "firsts": firsts, "lasts": lasts, "widths": widths, "data": data}
     change(session, name, repository, {"part": part, **columns})
-
-
-def drop_passages(session: Session, repository: int) -> None:
-    """Take out the postings of passages that are no longer there."""
-    (kept,) = integers(session, "passage_numbers", repository)
-    there = np.zeros(int(kept.max(initial=0)) + 1, bool)
-    there[kept] = True
-    for part, term, first, wide, data in run(session, "all_blocks", repository):
-        records = np.frombuffer(data, WIDE if wide else NARROW)
-        inside = records["number"] < len(there)
-        inside[inside] = there[records["number"][inside]]
-        if inside.all():
-            continue
-        change(session, "drop_block", repository, {"part": part, "term": term, "first": first})
-        if inside.any():
-            rest = records[inside]
-            numbers = rest["number"]
-            left = Block(term, int(numbers[0]), int(numbers[-1]), wide, rest.tobytes())
-            _write(session, "add_blocks", repository, part, [left])

@@ -17,14 +17,15 @@ from sourcebook.ports import Coverage, Evidence, Vectors, Within
 from sourcebook.stores.labels import View
 from sourcebook.stores.postgres.dense_numbers import Numbers
 from sourcebook.stores.postgres.dense_search import Nearest, Place, cosines, read_vectors
-from sourcebook.stores.postgres.postings_write import drop_passages, index_passages
+from sourcebook.stores.postgres.postings_drop import drop_passages
+from sourcebook.stores.postgres.postings_write import Waiting, index_passages
 from sourcebook.stores.postgres.search_lanes import Key, Lane, Lanes
 from sourcebook.stores.postgres.search_narrow import Narrower
 from sourcebook.stores.postgres.search_rank import best, exact_first, ranked
 from sourcebook.stores.postgres.search_statements import Session
 from sourcebook.stores.postgres.search_terms import Terms
 
-__all__ = ["Searcher", "drop_passages", "index_passages"]
+__all__ = ["Searcher", "Waiting", "drop_passages", "index_passages"]
 
 
 class Searcher:

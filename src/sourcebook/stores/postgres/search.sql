@@ -92,11 +92,11 @@ FROM unnest(
 SELECT p.number FROM passage p WHERE {mine p}
 
 -- name: all_blocks
-SELECT p.part, p.term, p.first, p.wide, p.data FROM posting p WHERE {mine p}
+SELECT p.part, p.term, p.first, p.last, p.wide, p.data FROM posting p WHERE {mine p}
 
--- name: drop_block
-DELETE FROM posting p
-WHERE {mine p} AND p.part = :part AND p.term = :term AND p.first = :first
+-- name: drop_blocks
+DELETE FROM posting p USING unnest(:terms::integer[], :firsts::integer[]) w(term, first)
+WHERE {mine p} AND p.part = :part AND p.term = w.term AND p.first = w.first
 
 -- name: holding
 -- Those of a list of passages whose words hold these bytes somewhere.
@@ -144,9 +144,9 @@ SELECT set_config('hnsw.ef_search', :deep, true),
   set_config('hnsw.max_scan_tuples', :most, true)
 
 -- name: vector_index
+-- Of the catalogue, so of no tenant.
 SELECT i.indisvalid FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
 WHERE c.relname = :name AND c.relnamespace = current_schema()::regnamespace
-  AND :tenant IS NOT NULL AND :repository IS NOT NULL
 
 -- name: nearest_of
 -- Of a list of vectors, exactly.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from typing import Any, Protocol
 
@@ -50,6 +50,17 @@ def run(
     given = {"tenant": session.tenant, "repository": repository, **values}
     with session.db.cursor(binary=binary) as cursor:
         return cursor.execute(STATEMENTS[name], given).fetchall()
+
+
+def stream(
+    session: Session, name: str, repository: int, size: int
+) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows some at a time, as they were when the first were asked for."""
+    given = {"tenant": session.tenant, "repository": repository}
+    with session.db.cursor(name=name, binary=True) as cursor:
+        cursor.execute(STATEMENTS[name], given)
+        while rows := cursor.fetchmany(size):
+            yield rows
 
 
 def change(session: Session, name: str, repository: int, values: Values) -> None:
