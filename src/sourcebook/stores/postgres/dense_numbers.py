@@ -85,11 +85,11 @@ def _further(
     of = np.full(max(upto + 1, len(held.of)), -1, np.int64)
     of[: len(held.of)] = held.of
     asked: dict[str, object] = {"space": space, "after": len(held.of) - 1}
-    found = [integers(session, "vector_numbers", repository, asked, "i4 i8")]
+    found = [integers(session, "vector_numbers", repository, asked, "int4 int8")]
     missing = np.flatnonzero(held.of[1:] < 0) + 1
     if len(missing) and vectors != held.vectors:
         asked = {"space": space, "numbers": missing.tolist()}
-        found.append(integers(session, "vector_numbers_of", repository, asked, "i4 i8"))
+        found.append(integers(session, "vector_numbers_of", repository, asked, "int4 int8"))
     for passages, numbers in found:
         inside = passages < len(of)
         of[passages[inside]] = numbers[inside]

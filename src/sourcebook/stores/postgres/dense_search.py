@@ -29,8 +29,9 @@ _SLACK = 2e-5
 """What single-precision sums over unit vectors may be wrong by (about 384 x 2**-24)."""
 _MORE = 1.25
 """Candidates of the index, times those that should do."""
-_DEEP, _DEEPEST = 200, 1000
-"""How many candidates the index keeps while it searches; the second is the most it can."""
+_DEEP = 400
+"""How many candidates the index keeps while it searches (ef_search). With so many three of a
+thousand true neighbours were missed among the first ten, with half of it twenty-eight."""
 _FURTHEST = 20_000
 """Candidates of the index; where that is not enough all are compared one by one."""
 _LOOK_S = 30.0
@@ -125,12 +126,11 @@ def _by_index(
 
 
 def _candidates(session: Session, place: Place, dimensions: int, query: Vectors, most: int) -> Rows:
-    deep = min(max(_DEEP, most), _DEEPEST)
     run(
         session,
         "search_deeply",
         place.repository,
-        {"deep": str(deep), "most": str(4 * _FURTHEST)},
+        {"deep": str(_DEEP), "most": str(4 * _FURTHEST)},
     )
     statement = STATEMENTS["nearest"]
     for name, value in (("<space>", place.space), ("<dimensions>", dimensions)):
