@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,12 @@ import grpc
 import pytest
 from google.protobuf.message import Message
 
-from sourcebook.model import Json, Scope
+from sourcebook.model import Scope
 from sourcebook.serve.door import Bounds
 from sourcebook.serve.failures import KINDS, OURS
-from sourcebook.serve.grpc_messages import to_dict
 from sourcebook.serve.grpc_server import ASKS
 from sourcebook.serve.operations import OPERATIONS
 from sourcebook.serve.proto.sourcebook.v1 import semantic_query_pb2 as pb
-from sourcebook.stores.sqlite import SqliteStore
-from sourcebook.testing import isolation
-from sourcebook.testing.surface import to_json
 from tests import town
 
 from .grpc_client import METHODS, Client, error_of, key_for, requests, serving
@@ -187,72 +182,3 @@ def test_a_key_that_asks_too_often_is_told_so(tmp_path: Path) -> None:
 def test_every_kind_of_error_has_a_status() -> None:
     for kind in (*KINDS.values(), OURS):
         assert grpc.StatusCode[kind.grpc] is not grpc.StatusCode.OK
-
-
-# --- the isolation kit, through gRPC -------------------------------------------------------------
-
-
-OFFERED = {
-    "search": "Search",
-    "across": "Search",
-    "context": "GetContext",
-    "status": "GetIndexHealth",
-}
-
-
-class GrpcSurface(isolation.EngineSurface):
-    """Readers ask over the network; what gRPC does not offer is the same for all."""
-
-    def __init__(self, store: SqliteStore) -> None:
-        super().__init__(store)
-        self._serving = serving(self.owner, keys=True)
-        self._client = self._serving.__enter__()
-
-    def ask(self, key: str, request: isolation.Request) -> str:
-        method = OFFERED.get(request.action)
-        if method is None:
-            return "{}"
-        arguments = dict(request.arguments)
-        if request.action == "across":
-            names = arguments.pop("repositories", None)
-            arguments["repositories"] = {"names": names} if names is not None else {"all": True}
-        known = requests(method).DESCRIPTOR.fields_by_name
-        asked = {name: value for name, value in arguments.items() if name in known}
-        return to_json(self._answer(method, key, request.repository, asked))
-
-    def _answer(self, method: str, key: str, repository: str, given: dict[str, Any]) -> Json:
-        kind = requests(method)
-        try:
-            if "filters" in given:
-                pairs = given["filters"].items()
-                given["filters"] = {name: pb.Values(values=values) for name, values in pairs}
-            if method != "GetIndexHealth":
-                given["read_context"] = read_context(given.get("read_context", "head"))
-            found = self._client.ask(method, kind(**given, repository=repository), key=key)
-            return {"answer": to_dict(found)}
-        except grpc.RpcError as error:
-            return {"error": error_of(error), "status": error.code().name}
-
-    def close(self) -> None:
-        self._serving.__exit__(None, None, None)
-        super().close()
-
-
-def read_context(text: str) -> pb.ReadContext:
-    name, _, value = text.partition(":")
-    if name == "baseline":
-        return pb.ReadContext(baseline_id=value)
-    if name in ("as-of", "as_of"):
-        return pb.ReadContext(as_of=value)
-    if name == "revision":
-        return pb.ReadContext(revision=int(value))
-    return pb.ReadContext(selector=name)
-
-
-def test_nothing_leaks_through_grpc(tmp_path: Path) -> None:
-    names = count()
-    report = isolation.run(
-        lambda: GrpcSurface(SqliteStore.open(tmp_path / f"{next(names)}.db")), worlds=20
-    )
-    assert "\n".join(map(str, report.leaks)) == ""
-    assert report.worlds == 20

@@ -124,7 +124,7 @@ def make_door(engine: Engine, host: str) -> Door:
     return Door(engine, keys=there or ours.require_keys, bounds=bounds)
 
 
-def whole_app(rest: Rest, hosts: frozenset[str] | None) -> ASGIApp:
+def whole_app(rest: Rest, hosts: frozenset[str] | None) -> Shield:
     """REST and MCP behind one shield, which knows by what names they may be asked."""
     mcp = mcp_app(rest.door, None)
 

@@ -44,6 +44,7 @@ class Shield:
     hosts: frozenset[str] | None
     """Names that it may be asked by; None: any. A page that a browser took from elsewhere can let
     its own name point here, but not change the name that it asks by."""
+    logs: bool = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -63,7 +64,8 @@ class Shield:
             route = _route(scope)
             status = watched.status or GONE
             self.metrics.closed(_method(scope), route, status)
-            watched.log(scope, headers, route, status)
+            if self.logs:
+                watched.log(scope, headers, route, status)
 
     async def _guarded(
         self, scope: Scope, receive: Receive, watched: _Watched, headers: Headers

@@ -1,4 +1,5 @@
-"""`python -m sourcebook.testing --worlds N`: the isolation kit on SQLite stores in a new folder.
+"""`python -m sourcebook.testing --worlds N`: the isolation kit on SQLite stores in a new folder,
+where readers ask the engine or a surface.
 
 Ends with status 1 where something leaked.
 """
@@ -8,15 +9,26 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Callable
+from importlib import import_module
 from itertools import count
 from pathlib import Path
+from typing import cast
 
 from sourcebook.bootstrap import open_store
+from sourcebook.ports import Store
 from sourcebook.testing import isolation
-from sourcebook.testing.isolation import EngineSurface, Report
+from sourcebook.testing.isolation import Report, Surface
 
 _EVERY = 100
 """Worlds between two lines of progress."""
+_SURFACES = {
+    "engine": "sourcebook.testing.surface:EngineSurface",
+    "http": "sourcebook.serve.surfaces:HttpSurface",
+    "mcp": "sourcebook.serve.surfaces:McpSurface",
+    "grpc": "sourcebook.serve.surfaces:GrpcSurface",
+}
+"""By name, since surfaces stand above the kit."""
 
 
 def main() -> int:
@@ -24,8 +36,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="isolation-", dir=given.folder) as folder:
         names = count()
 
-        def opens() -> EngineSurface:
-            return EngineSurface(open_store(f"sqlite:///{Path(folder, f'{next(names)}.db')}"))
+        def opens() -> Surface:
+            store = open_store(f"sqlite:///{Path(folder, f'{next(names)}.db')}")
+            made: Surface = given.surface(store)
+            return made
 
         first = {"first": given.first, "most_leaks": given.most_leaks}
         report = isolation.run(opens, given.worlds, given.seed, **first, progress=_progress)
@@ -44,7 +58,25 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="number of the first world")
     parser.add_argument("--most-leaks", type=int, default=20, help="end when so many were found")
     parser.add_argument("--folder", help="where stores are made; a memory disk is fastest")
+    parser.add_argument(
+        "--surface",
+        type=_surface,
+        default="engine",
+        metavar="NAME",
+        help="where readers ask: engine, http, mcp, grpc, or a class of yours, as module:Class",
+    )
     return parser.parse_args()
+
+
+def _surface(name: str) -> Callable[[Store], Surface]:
+    module, _, made = _SURFACES.get(name, name).partition(":")
+    try:
+        return cast(Callable[[Store], Surface], getattr(import_module(module), made))
+    except (ImportError, AttributeError, ValueError):
+        known = ", ".join(_SURFACES)
+        raise argparse.ArgumentTypeError(
+            f"there is no surface {name!r}; use {known} or module:Class"
+        ) from None
 
 
 def _progress(report: Report) -> None:

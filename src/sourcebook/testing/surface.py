@@ -56,13 +56,14 @@ class EngineSurface:
 
     def ask(self, key: str, request: Request) -> str:
         before = self._asked()
-        told = self._told(key, request)
+        told = self.told(key, request)
         return to_json(told | {"questions_embedded": self._asked() - before})
 
     def close(self) -> None:
         self.owner.close()
 
-    def _told(self, key: str, request: Request) -> dict[str, Json]:
+    def told(self, key: str, request: Request) -> dict[str, Json]:
+        """What is answered. A surface over the engine has its own way to ask."""
         try:
             caller = authenticate(self.owner.store, key)
             engine = self.owner.as_caller(caller, request.repository)
