@@ -151,7 +151,7 @@ class CachedVectors:
         return self._known[text]
 
 
-def hybrid(engine: Engine) -> Callable[[str], object]:
+def hybrid(engine: Engine, filters: tuple[Filter, ...] = ()) -> Callable[[str], object]:
     """What the peer does, and no more: both searches, their fusion, and the ten hits, cited. No
     relevance, which is `judge` in the answer's timings."""
     ours = engine.settings.search
@@ -168,7 +168,8 @@ def hybrid(engine: Engine) -> Callable[[str], object]:
         scope, store = engine.scope, engine.store
         searches = Searches(store, engine.embedder, scope, engine.space, questions)
         query, revision = prepare(text), engine.resolve().revision
-        found = recall(searches, query, options, ours.depth, Within(revision))
+        within = Within(revision, filters=filters)
+        found = recall(searches, query, options, ours.depth, within)
         first = explain(found.lists, found.fused[:10])
         stored = store.passages(scope, revision, [each.passage for each in first])
         return cite(scope.repository, 2, first, stored, {})

@@ -24,6 +24,7 @@ from sourcebook.stores.postgres.search_narrow import Narrower
 from sourcebook.stores.postgres.search_rank import best, exact_first, ranked
 from sourcebook.stores.postgres.search_statements import Session
 from sourcebook.stores.postgres.search_terms import Terms
+from sourcebook.stores.postgres.search_words import search_words
 
 __all__ = ["Searcher", "Waiting", "drop_passages", "index_passages"]
 
@@ -31,7 +32,9 @@ __all__ = ["Searcher", "Waiting", "drop_passages", "index_passages"]
 class Searcher:
     """Belongs to one store; holds what was read of it a while ago."""
 
-    def __init__(self) -> None:
+    def __init__(self, by_words: bool = False) -> None:
+        """`by_words`: full-text search is the database's own, by `ts_rank_cd` (search_words)."""
+        self._by_words = by_words
         self._lanes = Lanes()
         self._narrower = Narrower()
         self._terms = Terms()
@@ -53,8 +56,10 @@ class Searcher:
         self, session: Session, view: View, query: PreparedQuery, k: int, within: Within
     ) -> list[Match]:
         lane = self._lane(session, view, within)
-        scores = self._terms.score(session, _key(view, within), lane, query.terms).scores
         rows = self._narrower.narrow(session, view.repository, lane, within)
+        if self._by_words:
+            return search_words(session, view, query, k, within, rows)
+        scores = self._terms.score(session, _key(view, within), lane, query.terms).scores
         if not query.phrases:
             found = best(scores, k, rows)
             return ranked(session, view.repository, found, scores[found], k)

@@ -103,6 +103,14 @@ WHERE {mine p} AND p.part = :part AND p.term = w.term AND p.first = w.first
 SELECT p.number, p.tokens FROM passage p
 WHERE {mine p} AND p.number = ANY (:numbers) AND position(:phrase::bytea IN p.tokens) > 0
 
+-- name: ranked_by_words
+-- By the database's own full-text search; :numbers is null where nothing narrows it.
+SELECT p.number, p.node_id, p.element_id, ts_rank_cd(p.words, q.words)::float8 AS rank
+FROM passage p, plainto_tsquery('english', :text) q(words)
+WHERE {mine p} AND {in_lane p} AND {visible p} AND {readable p} AND p.words @@ q.words
+  AND (:numbers::integer[] IS NULL OR p.number = ANY (:numbers::integer[]))
+ORDER BY rank DESC, p.node_id LIMIT :k
+
 -- name: names
 SELECT p.number, p.node_id, p.element_id FROM passage p
 WHERE {mine p} AND p.number = ANY (:numbers)

@@ -1,0 +1,304 @@
+"""Search on PostgreSQL with pgvector: speed, recall and plans, beside the plain way to do it.
+
+    python benchmarks/postgres.py [--passages 100000] [--questions 100] [--url URL] [--json FILE]
+
+Real text (windows of sentences of the SciFact abstracts, repeated with other sentences in them) and
+real questions (its claims), with static vectors in 384 dimensions. What is timed is what the engine
+does: both searches, their fusion, and the ten hits, cited; embedding the question is left out.
+Filters keep 1 %, 10 % and all of the passages. The exact answer is that of a full scan in NumPy.
+
+Without --url a server of its own is started and thrown away; a database that --url names is filled
+if it is empty, and else searched as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(1, str(Path(__file__).parents[1]))
+
+import numpy as np
+import psycopg
+from _postgres_load import FACETS, Loader, varied
+from _postgres_plain import READINGS, Plain
+from search import DIMENSIONS, CachedVectors, TurnedStatic, hybrid, passages, questions, say
+
+from sourcebook.bootstrap import open_store
+from sourcebook.chunking.fixed import FixedChunker
+from sourcebook.config import Settings
+from sourcebook.engine import Engine
+from sourcebook.model import Filter, Match, Scope
+from sourcebook.ports import Within
+from sourcebook.stores.postgres.dense_index import build_index
+from sourcebook.stores.postgres.search_statements import STATEMENTS
+from tests.postgres import temporary
+
+TENANT, BENCH = "acme", "bench"
+DISTINCT = 150_000
+"""Passages that can be made without repeating a sentence's place."""
+SERVER = (
+    "shared_buffers=4GB", "work_mem=64MB", "max_wal_size=8GB", "checkpoint_timeout=30min",
+    "random_page_cost=1.1", "effective_cache_size=12GB", "max_parallel_maintenance_workers=2",
+    "jit=off",
+)  # fmt: skip
+KEPT: dict[str, tuple[str, str] | None] = {
+    "1%": ("percent", "7"), "10%": ("tenth", "3"), "100%": ("all", "0"), "no filter": None,
+}  # fmt: skip
+
+
+class Static(TurnedStatic):
+    def sum(self, text: str) -> np.ndarray:
+        """Of a sentence's tokens, so that a text's vector is the unit of its sentences' sum."""
+        (ids,) = self._model._words.ids([text])
+        return self._model.table[ids].sum(axis=0) @ self._turn
+
+
+@contextmanager
+def server(url: str | None) -> Iterator[str]:
+    if url:
+        yield url
+        return
+    with temporary(*SERVER) as started:
+        yield started.url()
+
+
+def fill(url: str, embedder: Static, wanted: int) -> dict[str, object]:
+    """Load, then build the index of the vectors; nothing if there is something already."""
+    with psycopg.connect(url) as db:
+        if db.execute("SELECT 1 FROM passage LIMIT 1").fetchone():
+            return {}
+        say(f"loading {wanted:,} passages")
+        start = time.perf_counter()
+        loader = Loader(db, TENANT, embedder)
+        loader.load(varied(passages(min(wanted, DISTINCT)), wanted))
+        loaded = time.perf_counter() - start
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    with psycopg.connect(url, autocommit=True) as db:
+        say("vacuuming")
+        db.execute("VACUUM ANALYZE")
+        say("building the index of the vectors")
+        start = time.perf_counter()
+        build_index(db, TENANT, loader.space)
+        built = time.perf_counter() - start
+        sizes = dict(db.execute(_SIZES).fetchall())
+    return {
+        "load_s": round(loaded), "load_peak_mb": round(peak), "index_s": round(built),
+        "megabytes": sizes,
+    }  # fmt: skip
+
+
+_SIZES = """
+SELECT regexp_replace(relname, '_[0-9]$', ''), round(pg_total_relation_size(oid) / 1e6)::int
+FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+  AND pg_total_relation_size(oid) > 10e6
+UNION ALL SELECT relname, round(pg_relation_size(oid) / 1e6)::int
+FROM pg_class WHERE relname LIKE 'embedding\\_near%'
+"""
+
+
+class Truth:
+    """Every passage's vector in a file, and the nearest by a full scan."""
+
+    def __init__(self, url: str, folder: Path, asked: np.ndarray) -> None:
+        with psycopg.connect(url) as db:
+            (size,) = db.execute("SELECT max(number) FROM passage").fetchone() or (0,)
+            self.scores = np.full((len(asked), size + 1), -2.0, np.float32)
+            with db.cursor(name="vectors", binary=True) as cursor:
+                cursor.execute(
+                    "SELECT p.number, e.vector FROM passage p JOIN embedding e USING"
+                    " (tenant, repository, text_hash) WHERE p.tenant = %s",
+                    (TENANT,),
+                )
+                while rows := cursor.fetchmany(20_000):
+                    numbers = [number for number, _ in rows]
+                    data = b"".join(memoryview(vector)[4:] for _, vector in rows)
+                    vectors = np.frombuffer(data, ">f4").reshape(len(rows), -1)
+                    self.scores[:, numbers] = asked @ vectors.astype(np.float32).T
+
+    def nearest(self, question: int, k: int, kept: tuple[str, str] | None) -> np.ndarray:
+        scores = self.scores[question]
+        numbers = np.arange(len(scores))
+        if kept is not None:
+            numbers = numbers[numbers % FACETS[kept[0]] == int(kept[1])]
+        numbers = numbers[numbers > 0]
+        best = numbers[np.argpartition(-scores[numbers], 4 * k)[: 4 * k]]
+        return best[np.lexsort((best, -scores[best]))][:k]
+
+
+class ExactDense:
+    """The store with the exact nearest, so that whole answers can be compared."""
+
+    def __init__(self, store: Any, truth: Truth, by_vector: dict[bytes, int]) -> None:
+        self._store, self._truth, self._by_vector = store, truth, by_vector
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def dense_search(self, scope: Scope, space: Any, vector: Any, k: int, within: Within) -> Any:
+        question = self._by_vector[vector.tobytes()]
+        kept = (within.filters[0].key, within.filters[0].values[0]) if within.filters else None
+        numbers = self._truth.nearest(question, k, kept)
+        scores = self._truth.scores[question]
+        names = [f"p{number:07d}" for number in numbers]
+        return [
+            Match(int(number), name, name, float(scores[number]))
+            for number, name in zip(numbers, names, strict=True)
+        ]
+
+
+def timed(call: Callable[[int], object], count: int) -> dict[str, float]:
+    for question in range(min(count, 20)):
+        call(question)
+    times = []
+    for question in range(count):
+        start = time.perf_counter()
+        call(question)
+        times.append((time.perf_counter() - start) * 1e3)
+    return {f"p{p}": round(float(np.percentile(times, p)), 1) for p in (50, 95)}
+
+
+def filters(kept: tuple[str, str] | None) -> tuple[Filter, ...]:
+    return (Filter(kept[0], (kept[1],)),) if kept else ()
+
+
+def overlap(found: Sequence[Sequence[int]], true: Sequence[Sequence[int]]) -> float:
+    shared = [len(set(a) & set(b)) / max(len(b), 1) for a, b in zip(found, true, strict=True)]
+    return round(float(np.mean(shared)), 4)
+
+
+def measure(engine: Engine, truth: Truth, asked: Sequence[str]) -> dict[str, object]:
+    vectors = [engine.embedder.embed_query(text).vector for text in asked]
+    exact = ExactDense(engine.store, truth, {v.tobytes(): n for n, v in enumerate(vectors)})
+    store, space = engine.store, engine.space
+    assert space is not None
+    result: dict[str, object] = {}
+    for label, kept in KEPT.items():
+        say(f"searching, {label}")
+        ours = hybrid(engine, filters(kept))
+        within = Within(1, 2, filters(kept))
+
+        def dense(n: int, w: Within = within) -> list[Match]:
+            return store.dense_search(engine.scope, space, vectors[n], 100, w)
+
+        timings = timed(lambda n, search=ours: search(asked[n]), len(asked))
+        found = [[match.passage for match in dense(n)[:10]] for n in range(len(asked))]
+        true = [truth.nearest(n, 10, kept).tolist() for n in range(len(asked))]
+        answers = [_names(ours(text)) for text in asked]
+        engine.store = exact
+        right = [_names(ours(text)) for text in asked]
+        engine.store = store
+        result[label] = {
+            "hybrid": timings,
+            "dense": timed(dense, len(asked)),
+            "recall@10 dense": overlap(found, true),
+            "recall@10 hybrid": overlap(answers, right),
+        }
+    return result
+
+
+def _names(hits: Any) -> list[int]:
+    return [int(hit.node.id[1:]) for hit in hits]
+
+
+def beside(plain: Plain, asked: Sequence[str], vectors: Sequence[np.ndarray]) -> dict[str, object]:
+    result: dict[str, object] = {}
+    for reading in READINGS:
+        for label, kept in KEPT.items():
+            say(f"the plain way, {reading}, {label}")
+
+            def search(n: int, r: str = reading, k: Any = kept) -> list[int]:
+                return plain.search(r, asked[n], vectors[n], k)
+
+            count = min(len(asked), 100 if reading == "as written" else 30)
+            result[f"{reading}, {label}"] = timed(search, count)
+    return result
+
+
+def plans(db: psycopg.Connection[Any], plain: Plain, text: str, vector: np.ndarray) -> str:
+    """Of the statements that do the work."""
+    found = db.execute(
+        "SELECT r.number, s.number, s.dimensions FROM repository r JOIN space s"
+        " ON s.tenant = r.tenant AND s.repository = r.number"
+    ).fetchone()
+    assert found is not None
+    repository, space, dimensions = found
+    query = "[" + ",".join(map(repr, vector.tolist())) + "]"
+    numbers = list(range(7, 1_000_000, 100))
+    terms = [row[0] for row in db.execute("SELECT id FROM term LIMIT 8").fetchall()]
+    values = {
+        "tenant": TENANT, "repository": repository, "space": space, "query": query, "most": 145,
+        "numbers": numbers, "part": 3, "terms": terms, "afters": [0] * len(terms),
+    }  # fmt: skip
+    nearest = STATEMENTS["nearest"].replace("<space>", str(space))
+    statements = {
+        "nearest by the index": nearest.replace("<dimensions>", str(dimensions)),
+        "nearest of a list": STATEMENTS["nearest_of"],
+        "postings": STATEMENTS["blocks"],
+    }
+    said = []
+    for name, statement in statements.items():
+        said += [f"--- {name}", *_explained(db, statement, values)]
+    for reading in READINGS:
+        values = plain.values(text, vector, "3")
+        said += [f"--- the plain way, {reading}"]
+        said += _explained(db, plain.statement(reading, "tenth"), values)
+    return "\n".join(said)
+
+
+def _explained(db: psycopg.Connection[Any], statement: str, values: dict[str, Any]) -> list[str]:
+    rows = db.execute(f"EXPLAIN (ANALYZE, BUFFERS) {statement}", values).fetchall()
+    return [f"{row[0][:150]}" for row in rows]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--passages", type=int, default=100_000)
+    parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--url")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    embedder, asked = Static(), questions()[: given.questions]
+    result: dict[str, object] = {"passages": given.passages}
+    with server(given.url) as url, tempfile.TemporaryDirectory() as folder:
+        open_store(url).close()
+        result |= fill(url, embedder, given.passages)
+        settings = Settings(store=url, tenant=TENANT, organization=BENCH, repository=BENCH)
+        chunker = FixedChunker(embedder.count)
+        cached = CachedVectors(embedder, asked)
+        engine = Engine(settings, open_store(url), cached, lambda: chunker, Path(folder))
+        say("scanning all vectors for the exact answers")
+        vectors = [cached.embed_query(text).vector for text in asked]
+        truth = Truth(url, Path(folder), np.array(vectors))
+        start = time.perf_counter()
+        hybrid(engine)(asked[0])
+        result["first_search_s"] = round(time.perf_counter() - start, 2)
+        result["ours"] = measure(engine, truth, asked)
+        result["process_peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        with psycopg.connect(url) as db:
+            space = db.execute("SELECT number FROM space").fetchone()
+            assert space is not None
+            plain = Plain(db, TENANT, space[0], DIMENSIONS)
+            if not db.execute("SELECT to_regclass('knowledge_chunks')").fetchone()[0]:  # type: ignore[index]
+                say("building the plain table")
+                plain.build()
+            result["plain"] = beside(plain, asked, vectors)
+            print(plans(db, plain, asked[0], vectors[0]))
+        engine.close()
+    print(json.dumps(result, indent=2))
+    if given.json:
+        given.json.write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
