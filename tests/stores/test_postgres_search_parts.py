@@ -1,0 +1,110 @@
+"""What PostgreSQL search computes beside the database: blocks of postings, ranks, what is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sourcebook.stores.bm25 import best as best_of_all
+from sourcebook.stores.postgres.dense_numbers import VectorNumbers
+from sourcebook.stores.postgres.dense_search import cosines
+from sourcebook.stores.postgres.postings_codec import LENGTH, NARROW, WIDE, read
+from sourcebook.stores.postgres.postings_write import Block, Tail, _cut, _groups
+from sourcebook.stores.postgres.search_cache import Cache
+from sourcebook.stores.postgres.search_rank import best, exact_first
+from sourcebook.stores.postings import encode_counts
+
+
+def test_a_passage_weighs_what_its_fields_weigh() -> None:
+    narrow = np.array([(7, 1, 2, 3, 4), (9, 0, 0, 0, 10)], NARROW).tobytes()
+    wide = np.array([(12, 0, 0, 300, 0)], WIDE).tobytes()
+    postings = read([(False, narrow), (True, wide)])
+    assert postings.numbers.tolist() == [7, 9, 12]
+    # 2 x 1 + 1 x 2 + 1 x 3 + 0.3 x 4; only around: 0.3 x 10, negative; 300.
+    assert postings.frequencies.tolist() == pytest.approx([8.2, -3.0, 300.0])
+
+
+def test_new_passages_become_one_block_a_term() -> None:
+    first = encode_counts([5], [], [5, 8], [])
+    second = encode_counts([], [], [8] * 256, [5])
+    lengths, five, eight = _groups(np.array([3, 4], np.int32), [first, second])
+    assert np.frombuffer(lengths.data, LENGTH).tolist() == [
+        (3, pytest.approx(2 + 1 + 1)),
+        (4, pytest.approx(256.3)),
+    ]
+    assert (five.term, five.first, five.last, five.wide) == (5, 3, 4, False)
+    assert np.frombuffer(five.data, NARROW).tolist() == [(3, 1, 0, 1, 0), (4, 0, 0, 0, 1)]
+    assert (eight.term, eight.wide) == (8, True)
+    assert np.frombuffer(eight.data, WIDE).tolist() == [(3, 0, 0, 1, 0), (4, 0, 0, 256, 0)]
+
+
+@given(st.integers(1, 1000), st.integers(0, 2500), st.booleans(), st.booleans())
+def test_a_group_is_cut_into_blocks_that_fit(
+    size: int, filled: int, wide: bool, tail_wide: bool
+) -> None:
+    records = np.zeros(size, WIDE if wide else NARROW)
+    records["number"] = np.arange(100, 100 + size)
+    group = Block(1, 100, 99 + size, wide, records.tobytes())
+    appended, *blocks = _cut(group, Tail(1, tail_wide, filled))
+    assert b"".join(block.data for block in (appended, *blocks)) == group.data
+    assert not appended.data or (wide == tail_wide and filled + len(appended.data) <= 1920)
+    for block in blocks:
+        numbers = np.frombuffer(block.data, records.dtype)["number"]
+        assert 0 < len(block.data) <= 1920
+        assert (block.first, block.last) == (numbers[0], numbers[-1])
+
+
+scores = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5]), max_size=30).map(
+    lambda values: np.array(values, np.float32)
+)
+
+
+@given(scores, st.integers(0, 12))
+def test_the_best_hold_those_of_the_embedded_store(values: np.ndarray, k: int) -> None:
+    found = best(values, k)
+    expected = best_of_all(values, k) if k else []
+    assert set(expected) <= set(found.tolist())
+    lowest = min((values[row] for row in expected), default=0)
+    assert all(values[row] >= lowest > 0 for row in found)
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from([0.0, 1.0, 2.0])), max_size=20),
+       st.integers(0, 8))  # fmt: skip
+def test_what_holds_a_phrase_comes_by_phrases_then_score(
+    held: list[tuple[int, float]], k: int
+) -> None:
+    exact = np.array([count for count, _ in held], np.int64)
+    values = np.array([score for _, score in held], np.float32)
+    found = set(exact_first(np.arange(len(held)), exact, values, k).tolist())
+    order = sorted(range(len(held)), key=lambda row: (-exact[row], -values[row], row))[:k]
+    assert set(order) <= found
+    last = held[order[-1]] if order else (9, 9.0)
+    assert all(held[row] >= last for row in found)
+
+
+def test_what_was_used_longest_ago_goes_first() -> None:
+    cache: Cache[str, bytes] = Cache(10, len)
+    for name in "ab":
+        cache.put(name, b"1234")
+    assert cache.get("a") == b"1234"
+    cache.put("c", b"1234")
+    assert (cache.get("a"), cache.get("b"), cache.get("c")) == (b"1234", None, b"1234")
+    cache.put("a", b"1234567890")
+    assert (cache.get("c"), cache.get("a")) == (None, b"1234567890")
+
+
+def test_passages_that_share_a_vector() -> None:
+    numbers = VectorNumbers(np.array([-1, 50, 40, 50, -1, 60]), 3, 2)
+    passages, places = numbers.passages(np.array([50, 41, 40]))
+    assert passages.tolist() == [1, 3, 2]
+    assert places.tolist() == [0, 0, 2]
+
+
+def test_a_row_of_zeros_has_no_cosine() -> None:
+    vectors = np.array([[1, 0], [0, 0], [0.6, 0.8]], np.float32)
+    found = cosines(np.array([0, 1], np.float32), vectors)
+    assert found[0] == 0
+    assert np.isnan(found[1])
+    assert found[2] == float(np.float32(0.8))
