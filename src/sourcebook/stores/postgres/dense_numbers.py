@@ -14,7 +14,7 @@ import numpy as np
 
 from sourcebook.stores.postgres.search_cache import Cache
 from sourcebook.stores.postgres.search_lanes import Rows
-from sourcebook.stores.postgres.search_statements import Session, integers, run
+from sourcebook.stores.postgres.search_statements import Packed, Session, integers, run
 
 _MOST = 256 << 20
 """Bytes in memory."""
@@ -88,7 +88,7 @@ def _further(
     found = [integers(session, "vector_numbers", repository, asked, "int4 int8")]
     missing = np.flatnonzero(held.of[1:] < 0) + 1
     if len(missing) and vectors != held.vectors:
-        asked = {"space": space, "numbers": missing.tolist()}
+        asked = {"space": space, "numbers": Packed(missing)}
         found.append(integers(session, "vector_numbers_of", repository, asked, "int4 int8"))
     for passages, numbers in found:
         inside = passages < len(of)

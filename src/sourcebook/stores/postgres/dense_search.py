@@ -17,12 +17,17 @@ import numpy.typing as npt
 from sourcebook.ports import Vectors
 from sourcebook.stores.postgres.dense_numbers import VectorNumbers
 from sourcebook.stores.postgres.search_lanes import Rows
-from sourcebook.stores.postgres.search_statements import STATEMENTS, Session, run
+from sourcebook.stores.postgres.search_statements import STATEMENTS, Packed, Session, run
 
 Scores = npt.NDArray[np.float64]
 EXACT = 20_000
-"""So many vectors are compared one by one, which is quicker than to leave out most of what the
-index finds."""
+"""A space of so many vectors needs no index."""
+_FEW = 5000
+"""So many vectors are always compared one by one."""
+_BALANCE = 8.0
+"""One by one costs as many steps as vectors may be found, by the index as many as it finds, of which
+a filter leaves a part: k times the space, divided by what may be found. A step of the index costs
+so much more (measured)."""
 _MARGIN = 20
 """Candidates more than asked for."""
 _SLACK = 2e-5
@@ -61,7 +66,7 @@ class Nearest:
         if not len(rows) or k <= 0:
             return np.empty(0, np.int64), np.empty(0)
         vectors: Rows | None = None
-        if len(rows) > EXACT and self._has_index(session, place):
+        if _many(len(rows), numbers.vectors, k) and self._has_index(session, place):
             vectors = _by_index(session, place, numbers, query, k, rows)
         if vectors is None:
             vectors = _one_by_one(session, place, numbers, query, k, rows)
@@ -82,6 +87,10 @@ class Nearest:
         return held
 
 
+def _many(found: int, space: int, k: int) -> bool:
+    return found > _FEW and found * found > _BALANCE * space * k
+
+
 def index_name(space: int) -> str:
     return f"embedding_near_{space}"
 
@@ -90,7 +99,7 @@ def read_vectors(session: Session, place: Place, numbers: VectorNumbers, passage
     """A row each, of zeros where a passage has none."""
     wanted, places = np.unique(numbers.of[passages], return_inverse=True)
     matrix = np.zeros((len(wanted), numbers.dimensions), np.float32)
-    asked = {"space": place.space, "numbers": wanted[wanted >= 0].tolist()}
+    asked = {"space": place.space, "numbers": Packed(wanted[wanted >= 0])}
     found = run(session, "vectors", place.repository, asked, binary=True)
     at = np.searchsorted(wanted, np.array([number for number, _ in found], np.int64))
     # As pgvector sends it: two 16-bit numbers, then big-endian floats.
@@ -147,7 +156,7 @@ def _one_by_one(
 ) -> Rows:
     """Vectors that hold the k nearest: what was left out is too far by single precision already."""
     wanted = np.unique(numbers.of[rows])
-    asked = {"space": place.space, "query": _text(query), "numbers": wanted.tolist()}
+    asked = {"space": place.space, "query": _text(query), "numbers": Packed(wanted)}
     most = k + _MARGIN
     while True:
         found = run(session, "nearest_of", place.repository, {**asked, "most": most})

@@ -108,7 +108,7 @@ WHERE {mine p} AND p.number = ANY (:numbers) AND position(:phrase::bytea IN p.to
 SELECT p.number, p.node_id, p.element_id, ts_rank_cd(p.words, q.words)::float8 AS rank
 FROM passage p, plainto_tsquery('english', :text) q(words)
 WHERE {mine p} AND {in_lane p} AND {visible p} AND {readable p} AND p.words @@ q.words
-  AND (:numbers::integer[] IS NULL OR p.number = ANY (:numbers::integer[]))
+  AND (:numbers::bigint[] IS NULL OR p.number = ANY (:numbers::bigint[]))
 ORDER BY rank DESC, p.node_id LIMIT :k
 
 -- name: names

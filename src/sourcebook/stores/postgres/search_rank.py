@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sourcebook.model import Match
 from sourcebook.stores.postgres.search_lanes import Rows
-from sourcebook.stores.postgres.search_statements import Session, run
+from sourcebook.stores.postgres.search_statements import Packed, Session, run
 
 Scores = npt.NDArray[Any]
 
@@ -55,7 +55,7 @@ def ranked(
         exact = np.zeros(len(rows), np.int64)
         keep = _leading(scores, k)
         rows, scores, exact = rows[keep], scores[keep], exact[keep]
-    named = run(session, "names", repository, {"numbers": rows.tolist()}) if len(rows) else []
+    named = run(session, "names", repository, {"numbers": Packed(rows)}) if len(rows) else []
     names = {number: (node, element) for number, node, element in named}
     found = [
         Match(number, *names[number], score, holds)

@@ -10,11 +10,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from importlib import resources
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import psycopg
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
 
 from sourcebook.stores.labels import View
 from sourcebook.stores.queries import parse
@@ -81,6 +83,28 @@ def integers(
     row = np.dtype([(of, f">i{kind[-1]}") for kind, of in zip(kinds, names, strict=True)])
     rows = np.frombuffer(data or b"", row)
     return [rows[of].astype(np.int64) for of in names]
+
+
+class Packed(NamedTuple):
+    """Integers as a parameter of type bigint[]: far faster than a list of a thousand of them."""
+
+    numbers: npt.NDArray[Any]
+
+
+class _PackedDumper(Dumper):
+    """An array as PostgreSQL reads it: a head, then the length of each item and the item."""
+
+    format = Format.BINARY
+    oid = psycopg.adapters.types["int8"].array_oid
+
+    def dump(self, obj: Packed) -> bytes:
+        items = np.empty(len(obj.numbers), [("bytes", ">i4"), ("value", ">i8")])
+        items["bytes"], items["value"] = 8, obj.numbers
+        head = (1, 0, psycopg.adapters.types["int8"].oid, len(items), 1)
+        return np.array(head, ">i4").tobytes() + items.tobytes()
+
+
+psycopg.adapters.register_dumper(Packed, _PackedDumper)
 
 
 def readable(view: View) -> list[str] | None:

@@ -19,7 +19,7 @@ from sourcebook.stores.postgres.postings_codec import Postings
 from sourcebook.stores.postgres.postings_read import PostingsReader
 from sourcebook.stores.postgres.search_cache import Cache
 from sourcebook.stores.postgres.search_lanes import Key, Lane, Rows
-from sourcebook.stores.postgres.search_statements import Session, run
+from sourcebook.stores.postgres.search_statements import Packed, Session, run
 
 _MOST = 32 << 20
 """Bytes of scores in memory: search and evidence ask the same of one question."""
@@ -101,7 +101,7 @@ class Terms:
         if len(phrase) == 1 or not len(rows):
             return rows
         wanted = np.array(phrase, "<i4").tobytes()
-        asked = {"numbers": rows.tolist(), "phrase": wanted}
+        asked = {"numbers": Packed(rows), "phrase": wanted}
         read = run(session, "holding", view.repository, asked, binary=True)
         hold = [number for number, tokens in read if _holds(tokens, wanted)]
         return np.array(hold, np.int64)

@@ -15,7 +15,7 @@ from sourcebook.model import Match, PreparedQuery
 from sourcebook.ports import Within
 from sourcebook.stores.labels import View
 from sourcebook.stores.postgres.search_lanes import Rows
-from sourcebook.stores.postgres.search_statements import Session, readable, run
+from sourcebook.stores.postgres.search_statements import Packed, Session, readable, run
 
 _COLUMN = """
 ALTER TABLE passage ADD COLUMN IF NOT EXISTS words tsvector
@@ -41,6 +41,6 @@ def search_words(
         "resolution": within.resolution,
         "revision": within.revision,
         "readable": readable(view),
-        "numbers": None if rows is None else rows.tolist(),
+        "numbers": None if rows is None else Packed(rows),
     }
     return [Match(*row) for row in run(session, "ranked_by_words", view.repository, asked)]
