@@ -25,9 +25,9 @@ EXACT = 20_000
 _FEW = 5000
 """So many vectors are always compared one by one."""
 _BALANCE = 8.0
-"""One by one costs as many steps as vectors may be found, by the index as many as it finds, of which
-a filter leaves a part: k times the space, divided by what may be found. A step of the index costs
-so much more (measured)."""
+"""One by one takes a step for each vector that may be found. The index takes one for each that it
+finds, of which a filter leaves a part: k times the space, divided by what may be found. A step of
+the index costs so much more (measured)."""
 _MARGIN = 20
 """Candidates more than asked for."""
 _SLACK = 2e-5
