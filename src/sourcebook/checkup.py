@@ -11,18 +11,17 @@ import platform
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-from sourcebook import environment
+from sourcebook import environment, machine
 from sourcebook.bootstrap import Sourcebook, make_embedder, needed_models, store_file
 from sourcebook.config import Embedding, Settings
 from sourcebook.engine import Engine
 from sourcebook.errors import SourcebookError
+from sourcebook.machine import Check
 from sourcebook.models.install import advice, models_dir, unsound
 from sourcebook.ports import Embedder
 
@@ -32,19 +31,19 @@ SQLITE = (3, 35)
 _QUESTION = "Does this model answer?"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    name: str
-    status: Literal["ok", "warning", "failed", "skipped"]
-    found: str
-    advice: str = ""
-
-
 def checkup(
-    load: Callable[[], Settings], open_with: Callable[..., Sourcebook], *, offline: bool = False
+    load: Callable[[], Settings],
+    open_with: Callable[..., Sourcebook],
+    *,
+    offline: bool = False,
+    host: str = "127.0.0.1",
+    ports: Mapping[str, int] = {},
 ) -> Iterator[Check]:
-    """`open_with` opens the engine, with some settings changed. `offline` asks no service."""
+    """`open_with` opens the engine, with some settings changed. `offline` asks no service. `ports`
+    are those that a server would listen on, by the option that changes each."""
     yield from _machine()
+    yield machine.limits()
+    yield from machine.ports(host, ports)
     try:
         settings = load()
     except SourcebookError as error:
@@ -130,12 +129,16 @@ def _store(
 ) -> Iterator[Check]:
     try:
         file = store_file(settings)
+        yield machine.room(file)
         if not file.exists():
             yield _to_be_made(file)
             return
+        yield machine.permissions(file)
         usual = {"embedding": {"provider": "local", "model": Embedding().model}}
         with open_with(**(usual if embedder is None else {})) as engine:
             yield _writable(engine, file)
+            if engine.store.keys(None):
+                yield machine.privacy(file)
             yield from _spaces(engine, embedder)
             yield _index(engine)
     except SourcebookError as error:

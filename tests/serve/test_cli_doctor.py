@@ -35,20 +35,32 @@ def statuses(ran: Ran) -> dict[str, str]:
     return {name: check["status"] for name, check in checks(ran).items()}
 
 
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
 def configure(text: str) -> None:
     Path("sourcebook.toml").write_text(text)
 
 
 def test_a_sound_installation(cli: Cli, folder: Path) -> None:
-    ran = cli("doctor", "--json")
+    port, other = free_port(), free_port()
+    ran = cli("doctor", "--json", "--port", str(port), "--grpc-port", str(other))
     assert (ran.status, ran.data["ok"]) == (0, True)
     assert list(statuses(ran)) == [
         "python",
         "sqlite",
+        "limits",
+        f"port {port}",
+        f"port {other}",
         "configuration",
         "model gte-small",
         "model potion-base-8M",
         "embedding",
+        "room",
+        "permissions",
         "store",
         "space",
         "index",

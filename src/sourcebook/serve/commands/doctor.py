@@ -22,13 +22,25 @@ def doctor(
     offline: Annotated[
         bool, typer.Option("--offline", help="Ask no embedding service; check what is here.")
     ] = False,
+    host: Annotated[
+        str, typer.Option(metavar="H", help="Where a server is to listen.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="N", min=1, max=65_535, help="Of HTTP: is it free?")
+    ] = 8080,
+    grpc_port: Annotated[
+        int, typer.Option(metavar="N", min=1, max=65_535, help="Of gRPC: is it free?")
+    ] = 50_051,
     as_json: Json = False,
 ) -> Reply:
-    """Check the installation, the store and the embedding model; status 1 if a check fails."""
+    """Check the installation, the machine, the store and the embedding model; status 1 if a check
+    fails."""
     from sourcebook.checkup import checkup
 
     asked = chosen(ctx)
-    checks = [asdict(check) for check in checkup(asked.settings, asked.open, offline=offline)]
+    ports = {"--port": port, "--grpc-port": grpc_port}
+    found = checkup(asked.settings, asked.open, offline=offline, host=host, ports=ports)
+    checks = [asdict(check) for check in found]
     healthy = not any(check["status"] == "failed" for check in checks)
     data = {"ok": healthy, "checks": checks}
     return Reply(data, partial(_show, checks), as_json, 0 if healthy else 1)
