@@ -32,6 +32,11 @@ class VectorNumbers:
     not_before: float = 0.0
 
     @cached_property
+    def complete(self) -> bool:
+        """Whether every passage has one. (Number 0 is of no passage.)"""
+        return not (self.of[1:] < 0).any()
+
+    @cached_property
     def sorted(self) -> tuple[Rows, Rows]:
         """The vectors in ascending order, and the passage of each."""
         passages = np.flatnonzero(self.of >= 0)
@@ -59,8 +64,13 @@ class Numbers:
     def get(self, session: Session, repository: int, space: int, upto: int) -> VectorNumbers:
         """Of passages up to a number at least."""
         held = self._known.get((repository, space))
-        if held is not None and upto < len(held.of) and _complete(held):
+        if held is not None and upto < len(held.of) and held.complete:
             return held
+        with self._known.making((repository, space)):
+            return self._refreshed(session, repository, space, upto)
+
+    def _refreshed(self, session: Session, repository: int, space: int, upto: int) -> VectorNumbers:
+        held = self._known.get((repository, space))
         ((vectors, dimensions),) = run(session, "space", repository, {"space": space})
         if held is None:
             held = VectorNumbers(np.full(1, -1, np.int64), 0, dimensions)
@@ -71,11 +81,6 @@ class Numbers:
         held = _further(session, repository, space, held, vectors, upto)
         self._known.put((repository, space), held)
         return held
-
-
-def _complete(held: VectorNumbers) -> bool:
-    """Number 0 is of no passage."""
-    return not (held.of[1:] < 0).any()
 
 
 def _further(

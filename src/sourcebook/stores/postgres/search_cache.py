@@ -14,6 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept")
+_LOCKS = 16
 
 
 class Known(NamedTuple, Generic[Kept]):
@@ -30,6 +31,11 @@ class Cache(Generic[Key, Kept]):
         self._bytes = 0
         self._kept: OrderedDict[Key, Kept] = OrderedDict()
         self._lock = threading.Lock()
+        self._making = [threading.Lock() for _ in range(_LOCKS)]
+
+    def making(self, key: Hashable) -> threading.Lock:
+        """Held while a value is made that takes long: who wants the same one waits for it."""
+        return self._making[hash(key) % _LOCKS]
 
     def get(self, key: Key) -> Kept | None:
         with self._lock:

@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sourcebook.stores.bm25 import K1, B
 from sourcebook.stores.labels import View
-from sourcebook.stores.postgres.postings_read import PostingsReader
 from sourcebook.stores.postgres.postings_write import WHOLE
 from sourcebook.stores.postgres.search_cache import Cache
 from sourcebook.stores.postgres.search_statements import Session, integers, readable, run
@@ -49,22 +47,6 @@ class Lane:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def norms(
-        self, session: Session, repository: int, reader: PostingsReader
-    ) -> npt.NDArray[np.float32]:
-        """What a passage's length does to its score, by BM25, with the average of the lane."""
-        held = self.__dict__.get("_norms")
-        if held is None:
-            lengths = np.zeros(len(self.seen))
-            for part in self.parts:
-                of = reader.lengths(session, repository, part, self.last)
-                of = of[of["number"] < len(lengths)]
-                lengths[of["number"]] = of["length"]
-            average = lengths[self.seen].sum() / len(self) if len(self) else 1.0
-            held = (K1 * (1 - B + B * lengths / (average or 1.0))).astype(np.float32)
-            self.__dict__["_norms"] = held
-        return held
-
     def among(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Which of these passages, given in ascending order, the lane shows."""
         inside = np.searchsorted(numbers, len(self.seen))
@@ -79,9 +61,13 @@ class Lanes:
 
     def get(self, session: Session, key: Key) -> Lane:
         lane = self._held.get(key)
-        if lane is None:
-            lane = self._make(session, *key)
-            self._held.put(key, lane)
+        if lane is not None:
+            return lane
+        with self._held.making(key):
+            lane = self._held.get(key)
+            if lane is None:
+                lane = self._make(session, *key)
+                self._held.put(key, lane)
         return lane
 
     def forget(self, repository: int, revisions: set[int]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sourcebook.model import PreparedQuery
-from sourcebook.stores.bm25 import K1
+from sourcebook.stores.bm25 import K1, B
 from sourcebook.stores.labels import View
 from sourcebook.stores.postgres.postings_codec import Postings
 from sourcebook.stores.postgres.postings_read import PostingsReader
@@ -21,8 +21,9 @@ from sourcebook.stores.postgres.search_cache import Cache
 from sourcebook.stores.postgres.search_lanes import Key, Lane, Rows
 from sourcebook.stores.postgres.search_statements import Packed, Session, run
 
+Norms = npt.NDArray[np.float32]
 _MOST = 32 << 20
-"""Bytes of scores in memory: search and evidence ask the same of one question."""
+"""Bytes in memory of scores (search and evidence ask the same of one question), and of norms."""
 
 
 class Scored(NamedTuple):
@@ -38,12 +39,13 @@ class Terms:
         self._scored: Cache[tuple[Key, tuple[str, ...]], Scored] = Cache(
             _MOST, lambda scored: scored.scores.nbytes
         )
+        self._norms: Cache[Key, Norms] = Cache(_MOST, lambda norms: norms.nbytes)
 
     def score(self, session: Session, key: Key, lane: Lane, terms: tuple[str, ...]) -> Scored:
         """Kept for a moment. `key` is the lane's."""
         held = self._scored.get((key, terms))
         if held is None:
-            held = self._score(session, key[0].repository, lane, terms)
+            held = self._score(session, key, lane, terms)
             self._scored.put((key, terms), held)
         return held
 
@@ -59,12 +61,11 @@ class Terms:
                 exact[self._holding(session, view, lane, [ids[term] for term in phrase])] += 1
         return exact
 
-    def _score(
-        self, session: Session, repository: int, lane: Lane, terms: tuple[str, ...]
-    ) -> Scored:
+    def _score(self, session: Session, key: Key, lane: Lane, terms: tuple[str, ...]) -> Scored:
+        repository = key[0].repository
         ids = _ids(session, repository, terms)
         seen = self._seen(session, repository, lane, ids.values())
-        norms = lane.norms(session, repository, self._reader)
+        norms = self._norms_of(session, key, lane)
         numbers: list[npt.NDArray[Any]] = [np.empty(0, np.int32)]
         gains: list[npt.NDArray[Any]] = [np.empty(0, np.float32)]
         most = 0.0
@@ -79,6 +80,20 @@ class Terms:
                 gains.append(impact * np.float32(weight))
         sums = np.bincount(np.concatenate(numbers), np.concatenate(gains), len(lane.seen))
         return Scored(sums.astype(np.float32), most)
+
+    def _norms_of(self, session: Session, key: Key, lane: Lane) -> Norms:
+        """What its length does to each passage's score, with the average of the lane."""
+        held = self._norms.get(key)
+        if held is None:
+            lengths = np.zeros(len(lane.seen))
+            for part in lane.parts:
+                of = self._reader.lengths(session, key[0].repository, part, lane.last)
+                of = of[of["number"] < len(lengths)]
+                lengths[of["number"]] = of["length"]
+            average = lengths[lane.seen].sum() / len(lane) if len(lane) else 1.0
+            held = (K1 * (1 - B + B * lengths / (average or 1.0))).astype(np.float32)
+            self._norms.put(key, held)
+        return held
 
     def _seen(
         self, session: Session, repository: int, lane: Lane, terms: Iterable[int]
