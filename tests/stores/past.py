@@ -9,7 +9,6 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sourcebook.errors import Forbidden, NotFound, RevisionDropped
@@ -27,6 +26,7 @@ from sourcebook.model import (
 from sourcebook.ports import Store, Within
 from tests.stores import walls
 from tests.stores.conformance import SCOPE, SPACE, end, everything, head, put, tree, units
+from tests.stores.properties import Properties, examples
 
 WORDS = ("red", "blue", "fox", "whale", "runs")
 documents = st.dictionaries(
@@ -39,9 +39,6 @@ documents = st.dictionaries(
     max_size=3,
 )
 histories = st.lists(documents, min_size=2, max_size=9)
-relaxed = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 
 
 def related(element: str, parts: tuple[str, ...], target: str = "", note: str = "") -> Tree:
@@ -94,7 +91,7 @@ def reads(store: Store, scope: Scope, revision: int) -> list[Any]:
     return seen
 
 
-class PastConformance:
+class PastConformance(Properties):
     """Inherit it, and give a `store` fixture."""
 
     # --- what differs --------------------------------------------------------------------------
@@ -137,8 +134,7 @@ class PastConformance:
         put(store, replace(tree("c", ["c"]), links=(said,)))
         assert store.difference(SCOPE, 2, 4).new_relations == ()
 
-    @relaxed
-    @given(history=histories, ends=st.tuples(st.integers(0, 9), st.integers(0, 9)))
+    @examples(40, history=histories, ends=st.tuples(st.integers(0, 9), st.integers(0, 9)))
     def test_the_difference_is_that_of_the_two_lists(
         self, store: Store, history: list[dict[str, Any]], ends: tuple[int, int]
     ) -> None:
@@ -165,8 +161,7 @@ class PastConformance:
         for old, new in ((1, 3), (3, 1)):
             assert store.difference(SCOPE, old, new) == Difference((), (), (), ())
 
-    @relaxed
-    @given(history=walls.histories)
+    @examples(40, history=walls.histories)
     def test_the_difference_is_that_of_what_a_reader_sees(
         self, store: Store, history: list[list[Any]]
     ) -> None:
@@ -287,8 +282,8 @@ class PastConformance:
         assert store.dropped_version(replace(SCOPE, roles=frozenset({"board"})), old.version_id)
         assert store.difference(reader, 2, 0).gone_nodes == ()
 
-    @relaxed
-    @given(
+    @examples(
+        40,
         history=histories,
         baselines=st.sets(st.integers(1, 9)),
         bounds=st.lists(st.integers(0, 11), min_size=1, max_size=2),

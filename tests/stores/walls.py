@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sourcebook.errors import Forbidden, NotFound
 from sourcebook.model import Filter, Link, PreparedQuery, Scope, Tree
 from sourcebook.ports import Store, Within
 from tests.stores.conformance import SPACE, put, tree, units
+from tests.stores.properties import Properties, examples
 
 FULL = Scope("acme", "research", "full")
 PART = Scope("acme", "research", "part")
@@ -130,15 +130,10 @@ def observed(store: Store, scope: Scope, revision: int) -> dict[str, Any]:
     }
 
 
-class WallConformance:
+class WallConformance(Properties):
     """Inherit it beside StoreConformance."""
 
-    @settings(
-        max_examples=30,
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
-    @given(history=histories, salt=st.uuids())
+    @examples(30, history=histories, salt=st.uuids())
     def test_what_roles_may_not_see_moves_nothing(
         self, store: Store, history: list[list[Any]], salt: object
     ) -> None:

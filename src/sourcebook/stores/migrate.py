@@ -20,7 +20,10 @@ _FILE = re.compile(r"(\d{4})_\w+\.sql")
 
 def steps() -> Mapping[int, str]:
     """The SQL of every step, by the version that it makes."""
-    folder = resources.files(__package__).joinpath("migrations")
+    return steps_of(resources.files(__package__).joinpath("migrations"))
+
+
+def steps_of(folder: resources.abc.Traversable) -> Mapping[int, str]:
     found = ((_FILE.fullmatch(file.name), file) for file in folder.iterdir())
     return {int(m[1]): file.read_text("utf-8") for m, file in sorted(found, key=_name) if m}
 

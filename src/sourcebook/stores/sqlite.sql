@@ -93,10 +93,6 @@ SELECT head, published FROM repository WHERE id = :repository
 -- The last statement of a commit.
 UPDATE repository SET head = :revision WHERE id = :repository
 
--- name: wake
--- Tell workers that something was committed. Here they look by themselves.
-SELECT 1
-
 -- name: add_revision
 INSERT INTO revision (repository, number, at, message, counts)
 VALUES (:repository, :revision, :at, :message, :counts)

@@ -48,7 +48,6 @@ class CommitWriter:
     ) -> None:
         self._db = db
         self._words = words
-        self._scope = scope
         self._request_id = request_id
         self._repository = repository_of(db, scope, make=True) or 0
         self._head: int = self._one("head")[0]
@@ -214,7 +213,6 @@ class CommitWriter:
         last = {"last_passage": self._last_passage, "last_term": self._terms.last}
         self._run("set_head", revision=self._new, **last)
         self._record()
-        self._run("wake", scope=to_json([self._scope.organization, self._scope.repository]))
         return True
 
     def record_alone(self, db: Statements, scope: Scope) -> None:

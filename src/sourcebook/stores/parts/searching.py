@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from sourcebook.model import Match, PreparedQuery, Scope, Space
 from sourcebook.ports import Coverage, Evidence, Vectors, Within
 from sourcebook.stores.labels import View
 from sourcebook.stores.parts.core import Core
-from sourcebook.stores.statements import Statements
 
 
 class Search(Protocol):
-    """`space` is the number of its row; the statements are this thread's."""
+    """`space` is the number of its row; `db` are the store's own statements."""
 
     def dense(
-        self, db: Statements, view: View, space: int, vector: Vectors, k: int, within: Within
+        self, db: Any, view: View, space: int, vector: Vectors, k: int, within: Within, /
     ) -> list[Match]: ...
     def sparse(
-        self, db: Statements, view: View, query: PreparedQuery, k: int, within: Within
+        self, db: Any, view: View, query: PreparedQuery, k: int, within: Within, /
     ) -> list[Match]: ...
     def evidence(
         self,
-        db: Statements,
+        db: Any,
         view: View,
         space: int | None,
         vector: Vectors | None,
         query: PreparedQuery,
         passages: Sequence[int],
         within: Within,
+        /,
     ) -> Evidence: ...
-    def coverage(self, db: Statements, view: View, space: int, within: Within) -> Coverage: ...
-    def forget(self, repository: int, revisions: Sequence[int]) -> None: ...
+    def coverage(self, db: Any, view: View, space: int, within: Within, /) -> Coverage: ...
+    def forget(self, repository: int, revisions: Sequence[int], /) -> None: ...
 
 
 class Searching(Core):

@@ -1,7 +1,7 @@
 -- The second wall behind the WHERE clauses: run after the migrations, and changes nothing the second
 -- time. A statement sees the rows of the tenant that its transaction names, and none where it names
 -- none; the owner of the tables too. Two tables tell who there is: `repository` and `api_key` can be
--- read by a transaction that says so.
+-- read by a transaction that says so, and the use of a key is written by one.
 DO $$
 DECLARE
   wall text := 'tenant = nullif(current_setting(''sourcebook.tenant'', true), '''')';
@@ -17,6 +17,7 @@ BEGIN
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', t);
     EXECUTE format('CREATE POLICY tenant ON %I USING (%s) WITH CHECK (%s)', t,
-      wall || CASE WHEN t IN ('repository', 'api_key') THEN door ELSE '' END, wall);
+      wall || CASE WHEN t IN ('repository', 'api_key') THEN door ELSE '' END,
+      wall || CASE WHEN t = 'api_key' THEN door ELSE '' END);
   END LOOP;
 END $$;

@@ -1,0 +1,132 @@
+"""A connection and a tenant in, a transaction out in which only that tenant's rows are there.
+
+All that a transaction needs to know is said when it begins, in one message: whose it is, as which
+role, how long it may wait. So it does not matter what the connection was used for before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
+
+from sourcebook.ports import Vectors
+from sourcebook.stores.postgres import search
+from sourcebook.stores.postgres.adapt import Vector
+from sourcebook.stores.postgres.statements import STATEMENTS
+from sourcebook.stores.rows import Row
+from sourcebook.stores.statements import Cursor, Values
+
+_INDEXED_AT_ONCE = 2000
+"""Passages: postings are written in few large pieces."""
+
+
+class Manner(NamedTuple):
+    """How the transactions of a store are begun."""
+
+    schemas: tuple[str, ...]
+    role: str | None
+    """Whose rights are used; None: those of the connection's user."""
+    statement_timeout_s: float
+    lock_timeout_s: float
+
+
+class Session:
+    def __init__(self, db: psycopg.Connection[Any], tenant: str) -> None:
+        self.db = db
+        self.tenant = tenant
+        self.repository = -1
+        self.has_new_passages = False
+        self._to_index: list[tuple[int, int, bool, bytes]] = []
+
+    def run(self, name: str, values: Values) -> Cursor:
+        return self.db.execute(STATEMENTS[name], self._given(values))
+
+    def run_many(self, name: str, rows: Sequence[Row] | Sequence[Values]) -> int:
+        """Rows that are tuples get the tenant before them; a statement that takes whole columns is
+        run once."""
+        if not rows:
+            return 0
+        statement = STATEMENTS[name]
+        if "%(1)s" in statement:
+            columns = zip(*rows, strict=True)
+            values = {str(n): list(column) for n, column in enumerate(columns, 1)}
+            return self.db.execute(statement, self._given(values)).rowcount
+        with self.db.cursor() as cursor:
+            cursor.executemany(statement, [self._row(row) for row in rows])
+            return cursor.rowcount
+
+    def _row(self, row: Row | Values) -> Row | Values:
+        return self._given(row) if isinstance(row, Mapping) else (self.tenant, *row)
+
+    def _given(self, values: Values) -> Values:
+        return {"tenant": self.tenant, "repository": self.repository, **values}
+
+    def take_back(self) -> None:
+        self._to_index.clear()
+        self.has_new_passages = False
+        self.db.rollback()
+
+    def array(self, items: Sequence[str]) -> object:
+        return list(items)
+
+    def vector(self, numbers: Vectors) -> object:
+        return Vector(numbers)
+
+    def index(self, repository: int, passages: Sequence[tuple[int, int, bool, bytes]]) -> None:
+        self.repository = repository
+        self.has_new_passages = True
+        self._to_index.extend(passages)
+        if len(self._to_index) >= _INDEXED_AT_ONCE:
+            self.settle()
+
+    def settle(self) -> None:
+        """Write what waits to be written; the last thing before the end of the transaction."""
+        if self._to_index:
+            search.index_passages(self, self.repository, self._to_index)
+            self._to_index.clear()
+
+    def drop_from_index(self, repository: int) -> None:
+        self.run("drop_facet_values", {"repository": repository})
+        search.drop_passages(self, repository)
+
+
+@contextmanager
+def transaction(
+    db: psycopg.Connection[Any], tenant: str | None, manner: Manner, *, read_only: bool
+) -> Iterator[Session]:
+    """None is for what belongs to no tenant in particular: repositories and keys. A block that has
+    taken back by itself is left as it is."""
+    try:
+        db.execute(_beginning(tenant, manner, read_only=read_only), prepare=False)
+        session = Session(db, tenant or "")
+        yield session
+        session.settle()
+        db.commit()
+    except BaseException:
+        if not db.closed:
+            db.rollback()
+        raise
+
+
+def _beginning(tenant: str | None, manner: Manner, *, read_only: bool) -> Composed:
+    whose = "sourcebook.all_tenants" if tenant is None else "sourcebook.tenant"
+    settings = {
+        whose: "on" if tenant is None else tenant,
+        "statement_timeout": f"{manner.statement_timeout_s if read_only else 0:g}s",
+        "lock_timeout": f"{max(int(manner.lock_timeout_s * 1000), 1)}ms",
+    }
+    path = SQL(", ").join(Identifier(schema) for schema in manner.schemas)
+    parts: list[Composable] = [
+        SQL("BEGIN READ ONLY") if read_only else SQL("BEGIN"),
+        SQL("SET LOCAL search_path = {}").format(path),
+    ]
+    if manner.role is not None:
+        parts.append(SQL("SET LOCAL ROLE {}").format(Identifier(manner.role)))
+    for name, value in settings.items():
+        chosen = SQL("SELECT set_config({}, {}, true)").format(Literal(name), Literal(value))
+        parts.append(chosen)
+    return SQL("; ").join(parts)

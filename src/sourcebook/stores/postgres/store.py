@@ -1,0 +1,168 @@
+"""The store on PostgreSQL: many processes on many machines over the same versioned graph.
+
+What it does is in `stores/parts`, shared with the embedded store; here is what only a server has:
+commits that wait for those of their own repository alone, reads that may go to a replica, workers
+that are woken, and a wall around each tenant (session.py).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+
+import psycopg
+
+from sourcebook.errors import StoreError, StoreReadOnly
+from sourcebook.model import Scope
+from sourcebook.stores import history, moments
+from sourcebook.stores.parts.past import Past
+from sourcebook.stores.parts.people import People
+from sourcebook.stores.parts.reads import Reads
+from sourcebook.stores.parts.searching import Searching
+from sourcebook.stores.parts.vectors import VectorPart
+from sourcebook.stores.postgres.failures import translating
+from sourcebook.stores.postgres.pool import Pool
+from sourcebook.stores.postgres.search import Searcher
+from sourcebook.stores.postgres.session import Session
+from sourcebook.stores.rows import to_json
+from sourcebook.stores.statements import Statements
+from sourcebook.stores.writer import repository_of
+
+CHANNEL = "sourcebook_work"
+_REPLICA_REST_S = 10.0
+"""How long a replica that does not answer is left alone."""
+
+
+class PostgresStore(Searching, Past, Reads, VectorPart, People):
+    def __init__(
+        self, primary: Pool, replica: Pool | None, clock: Callable[[], datetime] = moments.now
+    ) -> None:
+        super().__init__(clock, lambda: _Aside(primary))
+        self._primary = primary
+        self._replica = replica
+        self._reached: dict[tuple[str, str, str], int] = {}
+        self._replica_rests_until = 0.0
+        self._search = Searcher()
+
+    @classmethod
+    def open(
+        cls,
+        url: str,
+        *,
+        busy_timeout: float = 10.0,
+        read_url: str | None = None,
+        clock: Callable[[], datetime] = moments.now,
+    ) -> PostgresStore:
+        """Opens the store, makes its tables if they are not there, and upgrades older ones."""
+        replica = Pool(read_url, busy_timeout) if read_url else None
+        return cls(Pool(url, busy_timeout), replica, clock)
+
+    @property
+    def name(self) -> str:
+        return self._primary.name
+
+    @property
+    def read_only(self) -> bool:
+        return self._primary.found.read_only
+
+    @property
+    def walled(self) -> bool:
+        """Whether row-level security holds for this connection: not where it is a superuser's and
+        the role `sourcebook_app` could not be made."""
+        return self._primary.found.walled
+
+    def vacuum(self) -> None:
+        """Lets what was dropped be written over; only PostgreSQL's own VACUUM FULL, which locks all
+        out, would give its room back to the file system."""
+        with translating(self.name), self._primary.connect() as db:
+            tables = db.execute(
+                "SELECT c.oid::regclass::text FROM pg_class c "
+                "WHERE c.relnamespace = 'sourcebook'::regnamespace AND c.relkind = 'r'"
+            ).fetchall()
+            for (table,) in tables:
+                with suppress(psycopg.errors.InsufficientPrivilege):
+                    db.execute(f"VACUUM (ANALYZE) {table}".encode())
+
+    def close(self) -> None:
+        self._queries.close()
+        self._uses.close()
+        self._primary.close()
+        if self._replica is not None:
+            self._replica.close()
+
+    # --- waking --------------------------------------------------------------------------------
+
+    def wait_for_work(self, timeout_s: float, stop: threading.Event) -> None:
+        """Until somebody commits new passages, `stop` is set, or the time has passed."""
+        until = time.monotonic() + timeout_s
+        with translating(self.name), self._primary.connect() as db:
+            db.execute(f"LISTEN {CHANNEL}")
+            while not stop.is_set() and (left := until - time.monotonic()) > 0:
+                for _ in db.notifies(timeout=min(left, 0.5), stop_after=1):
+                    return
+
+    # --- statements ----------------------------------------------------------------------------
+
+    @contextmanager
+    def _statements(
+        self, tenant: str | None, revision: int | None = None, scope: Scope | None = None
+    ) -> Iterator[Statements]:
+        pool = self._primary
+        if self._replica is not None and scope is not None and revision is not None:
+            pool = self._replica if self._has_reached(scope, revision) else pool
+        with pool.reading(tenant) as session:
+            yield session
+
+    def _has_reached(self, scope: Scope, revision: int) -> bool:
+        """Whether the replica has that revision: it goes forward only, so what it had it has."""
+        key = (scope.tenant, scope.organization, scope.repository)
+        if self._replica is None or time.monotonic() < self._replica_rests_until:
+            return False
+        if self._reached.get(key, -1) < revision:
+            try:
+                with self._replica.reading(scope.tenant) as db:
+                    number = repository_of(db, scope)
+                    self._reached[key] = -1 if number is None else history.head(db, number)
+            except StoreError:
+                self._replica_rests_until = time.monotonic() + _REPLICA_REST_S
+                return False
+        return self._reached[key] >= revision
+
+    @contextmanager
+    def _transaction(self, tenant: str, alone: Scope | None = None) -> Iterator[Statements]:
+        if self.read_only:
+            raise StoreReadOnly(f"{self.name} can only be read: it is a replica, or read-only")
+        with self._primary.writing(tenant) as session:
+            if alone is not None:
+                whose = to_json([alone.tenant, alone.organization, alone.repository])
+                session.run("alone", {"whose": whose})
+            yield session
+        if session.has_new_passages:
+            self._wake(session)
+
+    def _wake(self, session: Session) -> None:
+        """After the commit: a transaction that notifies waits for all others that do. Workers look
+        by themselves too, so nothing hangs on it."""
+        with suppress(StoreError), self._primary.reading(session.tenant) as db:
+            db.db.execute(f"NOTIFY {CHANNEL}")
+
+
+class _Aside:
+    """The pool's connections serve what nobody waits for too: nobody waits for a lock there."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    @property
+    def read_only(self) -> bool:
+        return self._pool.found.read_only
+
+    @contextmanager
+    def transaction(self, tenant: str | None) -> Iterator[Statements]:
+        with self._pool.writing(tenant) as session:
+            yield session
+
+    def close(self) -> None: ...
