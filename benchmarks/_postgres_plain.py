@@ -9,6 +9,7 @@ vector index of our store, so that a second one need not be built, and plain col
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,15 @@ class Plain:
         rows = self._db.execute(self.statement(reading, key), values, prepare=False).fetchall()
         self._db.commit()
         return [row[0] for row in rows]
+
+    def answered(self, asked: Sequence[str]) -> float:
+        """For how many of the questions full-text, as written, finds anything."""
+        statement = (
+            "SELECT EXISTS (SELECT 1 FROM knowledge_chunks WHERE fts_vector @@"
+            " plainto_tsquery('english', %s))"
+        )
+        found = [self._db.execute(statement, (text,)).fetchone() for text in asked]
+        return sum(bool(row and row[0]) for row in found) / len(asked)
 
     def values(self, text: str, vector: np.ndarray, value: str | None) -> dict[str, object]:
         query = "[" + ",".join(map(repr, vector.tolist())) + "]"

@@ -222,6 +222,7 @@ def beside(plain: Plain, asked: Sequence[str], vectors: Sequence[np.ndarray]) ->
 
             count = min(len(asked), 100 if reading == "as written" else 30)
             result[f"{reading}, {label}"] = timed(search, count)
+    result["share of questions whose words are all in a passage"] = plain.answered(asked)
     return result
 
 
@@ -247,6 +248,7 @@ def plans(db: psycopg.Connection[Any], plain: Plain, text: str, vector: np.ndarr
         "postings": STATEMENTS["blocks"],
     }
     said = []
+    db.execute(STATEMENTS["search_deeply"], {"deep": "400", "most": "80000"})
     for name, statement in statements.items():
         said += [f"--- {name}", *_explained(db, statement, values)]
     for reading in READINGS:
