@@ -2,7 +2,7 @@
 # Stamp files record what is installed, so that a second call starts at once.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint eval bench proto model clean
+.PHONY: help demo test lint eval bench proto model postgres-url postgres-stop clean
 
 ifndef PYTHON
 PYTHON := $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
@@ -15,7 +15,7 @@ export SOURCEBOOK_DATA ?= ../shared/data
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/base.stamp model ## Set everything up, index examples/ and answer a few questions
 	@$(BIN)/python examples/demo.py
@@ -42,6 +42,13 @@ proto: .venv/dev.stamp ## Generate the code of the gRPC schema again, after a ch
 
 model: .venv/base.stamp ## Install the embedding models into the user's cache
 	@$(BIN)/sourcebook model install
+
+postgres-url: ## Start the bundled PostgreSQL with pgvector and print its URL
+	@$(MAKE) -s .venv/dev.stamp >&2
+	@$(BIN)/python -m tests.postgres start
+
+postgres-stop: .venv/dev.stamp ## Stop the bundled PostgreSQL
+	@$(BIN)/python -m tests.postgres stop
 
 clean: ## Remove the environment and every derived file (models stay in the cache)
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist

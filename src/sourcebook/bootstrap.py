@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -15,16 +16,18 @@ from sourcebook.chunking.strategy import ChunkingStrategy
 from sourcebook.config import Embedding, Settings, load
 from sourcebook.engine import Engine
 from sourcebook.environment import generator_key
-from sourcebook.errors import InvalidInput
+from sourcebook.errors import InvalidInput, StoreError
 from sourcebook.models.install import locate
 from sourcebook.models.local import LocalEmbedder
 from sourcebook.models.static import StaticModel
-from sourcebook.ports import Embedder, Generator
+from sourcebook.ports import Embedder, Generator, Store
 from sourcebook.querying.ask import DEADLINE_S
 from sourcebook.spaces import Makes
 from sourcebook.stores.connections import Location
 from sourcebook.stores.sqlite import SqliteStore
 
+SERVERS = ("postgresql", "postgres")
+_SECRET = re.compile(r"(://)[^/@]*@")
 BOUNDARY_MODEL = "potion-base-8M"
 HOME = ".sourcebook"
 """A folder that belongs to the one around it."""
@@ -41,10 +44,10 @@ class Sourcebook(Engine):
         settings = load(config, store=store, **given)
         embedder = make_embedder(settings.embedding)
         generator, judge = _generators(settings)
-        opened = open_store(settings.store, busy_timeout_s=settings.busy_timeout_s)
-        folder = opened.path.resolve().parent
-        root = folder.parent if folder.name == HOME else folder
-        made = (settings, opened, embedder, _chunker(settings, embedder), root)
+        opened = open_store(
+            settings.store, busy_timeout_s=settings.busy_timeout_s, read_url=settings.store_read
+        )
+        made = (settings, opened, embedder, _chunker(settings, embedder), _root(settings))
         return cls(*made, generator, judge, _other_embedders(settings))
 
 
@@ -85,19 +88,57 @@ def needed_models(settings: Settings) -> list[str]:
     return list(dict.fromkeys([*local, *([BOUNDARY_MODEL] if static else [])]))
 
 
-def store_file(settings: Settings) -> Path:
-    """Where the store is, or will be."""
+def store_file(settings: Settings) -> Path | None:
+    """Where the store is, or will be; None where a server keeps it."""
+    if _scheme(settings.store) in SERVERS:
+        return None
     return Location.parse(settings.store).path
 
 
-def open_store(url: str, *, busy_timeout_s: float = 10.0) -> SqliteStore:
-    """The store alone, without a model."""
-    scheme = url.partition(":")[0]
+def _root(settings: Settings) -> Path:
+    """The folder that files are named from: the one around the store, or the working one."""
+    file = store_file(settings)
+    if file is None:
+        return Path.cwd()
+    folder = file.resolve().parent
+    return folder.parent if folder.name == HOME else folder
+
+
+def open_store(url: str, *, busy_timeout_s: float = 10.0, read_url: str | None = None) -> Store:
+    """The store alone, without a model. `read_url` is a replica of it."""
+    scheme = _scheme(url)
+    if scheme in SERVERS:
+        return _open_server(url, busy_timeout_s, read_url)
     if scheme != "sqlite":
         raise InvalidInput(
-            f"the store {url!r} is not known; use sqlite:///path/file.db", field="store"
+            f"the store {shown(url)!r} is not known; use sqlite:///path/file.db or "
+            "postgresql://host/database",
+            field="store",
         )
+    if read_url:
+        raise InvalidInput("only a store on PostgreSQL has replicas", field="store_read")
     return SqliteStore.open(url, busy_timeout=busy_timeout_s)
+
+
+def _open_server(url: str, busy_timeout_s: float, read_url: str | None) -> Store:
+    """Its driver is imported only where it is asked for: it is an extra."""
+    try:
+        from sourcebook.stores.postgres.store import PostgresStore
+    except ImportError as error:
+        raise StoreError(
+            f"PostgreSQL needs a driver that is not installed ({error.name}); run "
+            "`pip install 'sourcebook[postgres]'`"
+        ) from error
+    return PostgresStore.open(url, busy_timeout=busy_timeout_s, read_url=read_url)
+
+
+def _scheme(url: str) -> str:
+    return url.partition(":")[0]
+
+
+def shown(url: str) -> str:
+    """A store's URL as it may be told: without what only its users know."""
+    return _SECRET.sub(r"\1…@", url) if _scheme(url) != "sqlite" else url
 
 
 def _generators(settings: Settings) -> tuple[Generator | None, Generator | None]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from sourcebook import environment, machine
-from sourcebook.bootstrap import Sourcebook, make_embedder, needed_models, store_file
+from sourcebook.bootstrap import Sourcebook, make_embedder, needed_models, shown, store_file
 from sourcebook.config import Embedding, Settings
 from sourcebook.engine import Engine
 from sourcebook.errors import SourcebookError
@@ -129,15 +129,18 @@ def _store(
 ) -> Iterator[Check]:
     try:
         file = store_file(settings)
-        yield machine.room(file)
-        if not file.exists():
-            yield _to_be_made(file)
-            return
-        yield machine.permissions(file)
+        if file is not None:
+            yield machine.room(file)
+            if not file.exists():
+                yield _to_be_made(file)
+                return
+            yield machine.permissions(file)
         usual = {"embedding": {"provider": "local", "model": Embedding().model}}
         with open_with(**(usual if embedder is None else {})) as engine:
-            yield _writable(engine, file)
-            if engine.store.keys(None):
+            yield _writable(engine, file or shown(settings.store))
+            if file is None:
+                yield _walls(engine)
+            elif engine.store.keys(None):
                 yield machine.privacy(file)
             yield from _spaces(engine, embedder)
             yield _index(engine)
@@ -154,7 +157,19 @@ def _to_be_made(file: Path) -> Check:
     return Check("store", "failed", f"no store can be made in {folder}", "choose another --store")
 
 
-def _writable(engine: Engine, file: Path) -> Check:
+def _walls(engine: Engine) -> Check:
+    """Of a server: whether the database itself keeps tenants apart."""
+    if getattr(engine.store, "walled", False):
+        return Check("walls", "ok", "row-level security keeps tenants apart")
+    return Check(
+        "walls",
+        "warning",
+        "row-level security does not hold for this user, who is a superuser",
+        "let an administrator make the role sourcebook_app: see docs/operations.md",
+    )
+
+
+def _writable(engine: Engine, file: Path | str) -> Check:
     """An empty commit takes the lock that every write takes, and leaves nothing behind."""
     try:
         with engine.store.commit(engine.scope):

@@ -195,6 +195,7 @@ class Settings(BaseSettings):
     )
 
     store: str = DEFAULT_STORE
+    store_read: str | None = Field(None, description="a replica of the store, for searches")
     tenant: str = Field("default", min_length=1)
     organization: str = Field("default", min_length=1)
     repository: str = Field("default", min_length=1)

@@ -78,6 +78,10 @@ class StoreError(SourcebookError):
     exit_status = 3
 
 
+class StoreUnavailable(StoreError):
+    """The store's server does not answer; check that it runs and can be reached."""
+
+
 class StoreBusy(StoreError):
     """Another process is writing to the store; try again when it has finished."""
 

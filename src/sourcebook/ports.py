@@ -6,6 +6,7 @@ a revision. Every method takes the scope, so that no query can forget whose data
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -494,6 +495,15 @@ class Store(Protocol):
         worker's until its lease runs out. In the order of `pending`, but what has come or has been
         given back since the store last looked may come later, or be claimed by the next call.
         Empty only where there is nothing."""
+        ...
+
+    def wait_for_work(self, timeout_s: float, stop: threading.Event) -> None:
+        """Until there may be something to claim, `stop` is set, or the time has passed."""
+        ...
+
+    def tend(self, scope: Scope) -> None:
+        """Make ready what makes searches fast, where that is not done as vectors come. May take
+        long; searches go on."""
         ...
 
     def next_claim_s(self, scope: Scope, space: Space) -> float | None:

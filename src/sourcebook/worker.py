@@ -13,11 +13,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sourcebook.engine import Engine
-from sourcebook.errors import ModelUnavailable, NotFound, SpaceMismatch, StoreBusy
+from sourcebook.errors import (
+    ModelUnavailable,
+    NotFound,
+    SpaceMismatch,
+    StoreBusy,
+    StoreUnavailable,
+)
 from sourcebook.indexing import Batch, Indexer, Pace, worker_name
 from sourcebook.model import Scope
 
-_PASSING = (StoreBusy, NotFound, SpaceMismatch, ModelUnavailable)
+_PASSING = (StoreBusy, StoreUnavailable, NotFound, SpaceMismatch, ModelUnavailable)
 """Troubles of one repository: the others go on."""
 _FIRST_NAP_S, _LONGEST_NAP_S = 0.1, 5.0
 
@@ -50,21 +56,38 @@ class Worker:
     failed: int = 0
     _rests: dict[Scope, _Rest] = field(default_factory=dict)
     _rated: dict[Scope, int] = field(default_factory=dict)
+    _tended: dict[Scope, int] = field(default_factory=dict)
 
     def run(self, *, once: bool = False) -> None:
         """Until `stop` is set; with `once` also when nothing is left to do, or when every
         repository that has something left does not answer."""
         nap = _FIRST_NAP_S
         while not self.stop.is_set():
-            engines = self.engines()
+            engines = self._engines(once)
             busy = [engine for engine in engines if self._round(engine)]
             if busy:
                 nap = _FIRST_NAP_S
             elif once and all(self._ended(engine) for engine in engines):
                 return
             else:
-                self.stop.wait(nap)
+                self._wait(engines, nap)
                 nap = min(nap * 2, _LONGEST_NAP_S)
+
+    def _engines(self, once: bool) -> Sequence[Engine]:
+        """None while the store does not answer."""
+        try:
+            return self.engines()
+        except StoreUnavailable:
+            if once:
+                raise
+            return []
+
+    def _wait(self, engines: Sequence[Engine], nap: float) -> None:
+        """A store that can tell of a commit ends it."""
+        if engines:
+            engines[0].store.wait_for_work(nap, self.stop)
+        else:
+            self.stop.wait(nap)
 
     def _round(self, engine: Engine) -> bool:
         """One batch of each space; whether there was anything to do."""
@@ -77,10 +100,18 @@ class Worker:
                 if self.stop.is_set():
                     break
                 found += self._step(indexer, rest)
+            if not found:
+                self._tend(engine)
         except _PASSING as error:
             self._trouble(engine.scope, rest, str(error))
             return False
         return found > 0
+
+    def _tend(self, engine: Engine) -> None:
+        """Once after vectors came, and when the worker is new."""
+        if self._tended.get(engine.scope) != self.stored:
+            self._tended[engine.scope] = self.stored
+            engine.store.tend(engine.scope)
 
     def _rate(self, engine: Engine) -> int:
         """Only after a commit: finding what has no score takes a look at every node."""

@@ -19,9 +19,11 @@ _LONGEST_QUERY = 60
 
 def status(ctx: typer.Context, as_json: Json = False) -> Reply:
     """Show what the repository holds, what is still to be indexed and what was asked."""
+    from sourcebook.bootstrap import shown
+
     with chosen(ctx).open() as engine:
         data = engine.status()
-        where = (engine.settings.store, engine.settings.repository)
+        where = (shown(engine.settings.store), engine.settings.repository)
     return Reply(data, partial(_show, data, where), as_json)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
@@ -101,6 +102,13 @@ class VectorPart(Core):
                 with self._reading(scope) as (db, repository):
                     return claims.texts(db, repository, row, taken)
         return []
+
+    def wait_for_work(self, timeout_s: float, stop: threading.Event) -> None:
+        """Nobody tells: whoever waits looks again afterwards."""
+        stop.wait(timeout_s)
+
+    def tend(self, scope: Scope) -> None:
+        """All that makes searches fast is made as they come."""
 
     def next_claim_s(self, scope: Scope, space: Space) -> float | None:
         with self._reading(scope) as (db, repository):

@@ -16,9 +16,18 @@ from sourcebook.errors import (
     StoreBusy,
     StoreError,
     StoreReadOnly,
+    StoreUnavailable,
 )
 
 _BUSY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
+_LOST = (
+    errors.AdminShutdown,
+    errors.CrashShutdown,
+    errors.CannotConnectNow,
+    errors.TooManyConnections,
+    errors.IdleSessionTimeout,
+    psycopg.InterfaceError,
+)
 _TOO_LONG = (errors.ProgramLimitExceeded, errors.NumericValueOutOfRange)
 
 
@@ -36,6 +45,7 @@ def translating(name: str) -> Iterator[None]:
 def translated(name: str, error: BaseException) -> SourcebookError:
     if isinstance(error, errors.InFailedSqlTransaction) and error.__context__ is not None:
         error = error.__context__  # what came before it broke the transaction
+    state = getattr(error, "sqlstate", None)
     said = str(error).partition("\n")[0]
     if isinstance(error, SourcebookError):
         return error
@@ -53,5 +63,7 @@ def translated(name: str, error: BaseException) -> SourcebookError:
     if isinstance(error, errors.InsufficientPrivilege):
         return StoreError(f"the user of {name} may not do that ({said}); see docs/operations.md")
     if isinstance(error, PoolTimeout):
-        return StoreError(f"no connection to {name} was to be had in time; is the server up?")
+        return StoreUnavailable(f"no connection to {name} was to be had in time; is the server up?")
+    if isinstance(error, _LOST) or (isinstance(error, psycopg.OperationalError) and not state):
+        return StoreUnavailable(f"{name} does not answer ({said}); check that the server runs")
     return StoreError(f"cannot use the store {name}: {said}")

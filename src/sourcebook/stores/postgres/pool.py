@@ -40,8 +40,10 @@ class Pool:
             with self.connect() as db:
                 self.found: Prepared = prepare(db, self.name)
                 self._vector = TypeInfo.fetch(db, f'"{self.found.vector_schema}".vector')
-            schemas = tuple(dict.fromkeys((SCHEMA, self.found.vector_schema)))
-            self._manner = Manner(schemas, self.found.role, STATEMENT_TIMEOUT_S, busy_timeout_s)
+            self.schemas = tuple(dict.fromkeys((SCHEMA, self.found.vector_schema)))
+            self._manner = Manner(
+                self.schemas, self.found.role, STATEMENT_TIMEOUT_S, busy_timeout_s
+            )
             self._pool: ConnectionPool[psycopg.Connection[Any]] = ConnectionPool(
                 url,
                 kwargs={"autocommit": True, **_ALIVE},

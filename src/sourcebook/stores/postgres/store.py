@@ -17,21 +17,23 @@ import psycopg
 
 from sourcebook.errors import StoreError, StoreReadOnly
 from sourcebook.model import Scope
-from sourcebook.stores import history, moments
+from sourcebook.stores import history, moments, spaces
 from sourcebook.stores.parts.past import Past
 from sourcebook.stores.parts.people import People
 from sourcebook.stores.parts.reads import Reads
 from sourcebook.stores.parts.searching import Searching
 from sourcebook.stores.parts.vectors import VectorPart
+from sourcebook.stores.postgres.adapt import escaped
+from sourcebook.stores.postgres.dense_index import build_index
 from sourcebook.stores.postgres.failures import translating
 from sourcebook.stores.postgres.pool import Pool
 from sourcebook.stores.postgres.search import Searcher
 from sourcebook.stores.postgres.session import Session
+from sourcebook.stores.postgres.wake import CHANNEL, Listener
 from sourcebook.stores.rows import to_json
 from sourcebook.stores.statements import Statements
 from sourcebook.stores.writer import repository_of
 
-CHANNEL = "sourcebook_work"
 _REPLICA_REST_S = 10.0
 """How long a replica that does not answer is left alone."""
 
@@ -46,6 +48,7 @@ class PostgresStore(Searching, Past, Reads, VectorPart, People):
         self._reached: dict[tuple[str, str, str], int] = {}
         self._replica_rests_until = 0.0
         self._search = Searcher()
+        self._listener = Listener(primary)
 
     @classmethod
     def open(
@@ -89,20 +92,27 @@ class PostgresStore(Searching, Past, Reads, VectorPart, People):
     def close(self) -> None:
         self._queries.close()
         self._uses.close()
+        self._listener.close()
         self._primary.close()
         if self._replica is not None:
             self._replica.close()
 
-    # --- waking --------------------------------------------------------------------------------
+    # --- beside the history --------------------------------------------------------------------
 
     def wait_for_work(self, timeout_s: float, stop: threading.Event) -> None:
-        """Until somebody commits new passages, `stop` is set, or the time has passed."""
-        until = time.monotonic() + timeout_s
+        """A commit of any process ends it."""
+        self._listener.wait(timeout_s, stop)
+
+    def tend(self, scope: Scope) -> None:
+        """Builds the index of each space that is large enough for one, as the owner of the tables;
+        a user who is not leaves it to one who is."""
+        with self._reading(scope) as (db, repository):
+            numbers = list(spaces.spaces(db, repository))
         with translating(self.name), self._primary.connect() as db:
-            db.execute(f"LISTEN {CHANNEL}")
-            while not stop.is_set() and (left := until - time.monotonic()) > 0:
-                for _ in db.notifies(timeout=min(left, 0.5), stop_after=1):
-                    return
+            db.execute(f"SET search_path = {', '.join(self._primary.schemas)}".encode())
+            for number in numbers:
+                with suppress(psycopg.errors.InsufficientPrivilege):
+                    build_index(db, escaped(scope.tenant), number)
 
     # --- statements ----------------------------------------------------------------------------
 
