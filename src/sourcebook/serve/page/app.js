@@ -93,7 +93,7 @@ export const forgetHistory = () => { known = null; };
 
 function choices(box, here) {
   const head = known.revisions[0]?.number ?? 0;
-  const options = [["head", `Now · revision ${head}`]];
+  const options = [["head", `Now · rev ${head}`]];
   const published = known.baselines.find((b) => b.published);
   if (published) options.push(["published", `Published · ${published.id}`]);
   for (const one of known.baselines) options.push([`baseline:${one.id}`, `Baseline ${one.id}`]);

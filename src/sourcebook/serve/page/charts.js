@@ -2,7 +2,7 @@
 
 import { h, number, picture, short, svg, when } from "./dom.js";
 
-const WIDTH = 440, LEFT = 40, RIGHT = 8, TOP = 12, HEIGHT = 150, BOTTOM = 22;
+const WIDTH = 340, LEFT = 40, RIGHT = 8, TOP = 12, HEIGHT = 150, BOTTOM = 22;
 const inner = WIDTH - LEFT - RIGHT, tall = HEIGHT - TOP - BOTTOM;
 
 function scale(most, format) {

@@ -3,6 +3,7 @@
 import { clear, h, said, svg } from "./dom.js";
 import { get } from "./api.js";
 import { toRead } from "./address.js";
+import { prose } from "./words.js";
 
 const MOST = 14;
 
@@ -19,7 +20,7 @@ export async function element(main, view, about) {
   const draw = () => clear(box, graph(whole, all.filter((each) => !hidden.has(each.type)), names));
   const choice = h("fieldset", { class: "row" }, h("legend", { class: "unseen" }, "Relationships in the picture"), types.map((type) => h("label", { class: "row" },
     h("input", { type: "checkbox", checked: !hidden.has(type), onchange: (event) => { if (event.target.checked) hidden.delete(type); else hidden.add(type); draw(); } }), type)));
-  const text = whole.text.trim() && whole.text.trim() !== whole.title ? h("p", { dir: "auto", class: "prose" }, whole.text) : null;
+  const text = whole.text.trim() && whole.text.trim() !== whole.title ? prose(whole.text, [], 0, 4000) : null;
   draw();
   main.append(h("div", { class: "reader two" },
     h("article", { class: "page-text", "aria-label": "Element" }, h("p", { class: "help" }, said(whole.metadata.element_type || "element"), " · ", said(whole.metadata.model || ""), whole.metadata.layer ? [" · ", said(whole.metadata.layer)] : null), text,
@@ -45,8 +46,8 @@ function graph(whole, links, names) {
   const shown = ids.slice(0, MOST);
   const narrow = innerWidth < 704;
   const width = narrow ? 330 : 640, w = narrow ? 108 : 132, cx = width / 2;
-  const height = Math.max(narrow ? 300 : 260, shown.length * (narrow ? 46 : 34) + 120), cy = height / 2, rx = (width - w) / 2 - 4, ry = height / 2 - 28;
-  const angle = (i) => -Math.PI / 2 + ((i + 0.5) / shown.length) * 2 * Math.PI;
+  const height = Math.max(narrow ? 240 : shown.length < 3 ? 130 : 260, shown.length * (narrow ? 58 : 34) + 60), cy = height / 2, rx = (width - w) / 2 - 4, ry = height / 2 - 28;
+  const angle = (i) => -Math.PI / 2 + ((i + (narrow ? 0 : 0.5)) / shown.length) * 2 * Math.PI;
   const at = new Map(shown.map((one, i) => [one, { x: cx + Math.cos(angle(i)) * rx, y: cy + Math.sin(angle(i)) * ry }]));
   const edges = [], tags = [];
   for (const one of shown) {
@@ -74,6 +75,6 @@ function box({ x, y }, w, title, type, href, id) {
 
 function table(id, title, links, names) {
   if (!links.length) return null;
-  return h("table", null, h("caption", { class: "unseen" }, "Relationships"), h("thead", null, h("tr", null, ["From", "Relationship", "To"].map((name) => h("th", { scope: "col" }, name)))),
+  return h("table", { class: "fixed" }, h("caption", { class: "unseen" }, "Relationships"), h("thead", null, h("tr", null, ["From", "Relationship", "To"].map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", null, links.map((each) => h("tr", null, [each.source_id, null, each.target_id].map((one) => h("td", null, one === null ? each.type : one === id ? said(title) : h("a", { href: toRead(one), "data-stop": true }, said(named(names, one)))))))));
 }

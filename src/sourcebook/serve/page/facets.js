@@ -58,7 +58,7 @@ export function facets(side, hits, filters, choose) {
   });
   if (!groups.length) return clear(side);
   const box = h("details", { open: matchMedia("(min-width: 60rem)").matches }, h("summary", null, "Filters"),
-    h("div", { class: "groups" }, groups), h("p", { class: "help" }, `Counts are of the ${hits.length} best passages.`));
+    h("div", { class: "groups" }, groups), h("p", { class: "help" }, `Counts are of the ${hits.length} best passages; a filter may find more.`));
   return clear(side, box);
 }
 

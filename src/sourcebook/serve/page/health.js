@@ -36,7 +36,7 @@ function tiles(status) {
 function progress(status, spaces) {
   const rows = spaces.map((space) => {
     const done = space.pending === null ? null : space.passages ? Math.max(0, 1 - (space.pending + space.failed) / space.passages) : 1;
-    return h("tr", null, h("td", null, said(space.id)), h("td", null, space.state), h("td", null, done === null ? "–" : [bar(done, `${(done * 100).toFixed(1)} % embedded`), ` ${(done * 100).toFixed(done === 1 ? 0 : 1)} %`]));
+    return h("tr", null, h("td", null, said(space.id)), h("td", null, space.state), h("td", { class: "whole" }, done === null ? "–" : [bar(done, `${(done * 100).toFixed(1)} % embedded`), ` ${(done * 100).toFixed(done === 1 ? 0 : 1)} %`]));
   });
   const spent = status.index.spending.map((each) => h("p", { class: "help" }, `${each.provider}/${each.model}: ${number(each.texts)} texts, ${number(each.tokens)} tokens, ${short(each.seconds, 0)} s${each.cost ? `, $ ${short(each.cost, 4)}` : ""}`));
   return panel("Spaces", spaces.length ? h("table", null, h("thead", null, h("tr", null, ["Space", "State", "Embedded"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", null, rows)) : empty("There is no space yet."), spent);

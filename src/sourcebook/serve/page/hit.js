@@ -120,7 +120,7 @@ function judge(hit, answer) {
 // The ranks that each search gave it, and where it ended: high is good.
 export function ranks(hit, last = "place") {
   const points = [...LISTS.map(([name, label]) => [label, hit.scores[`${name}_rank`]]), [last, hit.rank]];
-  const width = 420, height = 84, left = 34, step = (width - 2 * left) / (points.length - 1);
+  const width = 340, height = 84, left = 28, step = (width - 2 * left) / (points.length - 1);
   const y = (rank) => 24 + (Math.log(Math.min(rank, 100)) / Math.log(100)) * 32;
   const told = points.map(([label, rank]) => `${label} ${rank ? `rank ${rank}` : "did not find it"}`).join(", ");
   const placed = points.map(([label, rank], i) => ({ label, rank, x: left + i * step, y: rank ? y(rank) : 56 }));

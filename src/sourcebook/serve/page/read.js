@@ -118,10 +118,11 @@ function textOf(view, sections, pages) {
   function blockOf(block) {
     const section = heads.get(block.start);
     const found = cited ? [cited] : [];
-    if (!section) return [h("p", { class: styleOf(text, block), dir: "auto" }, ...mark(block.start, block.end, found))];
+    const hashes = /^(#{1,6})[ \t]+\S/.exec(text.slice(block.start, block.start + 20));
+    if (!section && !(hashes && whole.metadata.format === "markdown")) return [h("p", { class: styleOf(text, block), dir: "auto" }, ...mark(block.start, block.end, found))];
     const line = text.indexOf("\n", block.start);
     const end = line < 0 || line > block.end ? block.end : line;
-    const level = Math.min(section.section_path.length, 3);
+    const level = Math.min(section ? section.section_path.length : hashes[1].length, 3);
     const signs = /^#+\s*/.exec(text.slice(block.start, end))?.[0].length || 0;
     const head = h(`h${level + 1}`, { class: `heading l${level}`, "data-at": block.start, dir: "auto" },
       signs ? h("span", { class: "dim", "aria-hidden": "true" }, text.slice(block.start, block.start + signs)) : null, ...mark(block.start + signs, end, found));

@@ -24,7 +24,7 @@ export async function show(main, here, page) {
 
 class Search {
   constructor(main, here, page) {
-    Object.assign(this, { here, page, turn: 0, drawn: 0, q: here.q, filters: here.filters });
+    Object.assign(this, { here, page, turn: 0, drawn: new Map(), q: here.q, filters: here.filters });
     this.told = h("div", { class: "told" });
     this.side = h("aside", { class: "facets", "aria-label": "Filters" });
     this.list = h("ol", { class: "hits", "aria-label": "Results" });
@@ -44,12 +44,14 @@ class Search {
 
   async start() {
     const field = this.form.querySelector("input");
-    if (!this.q) { field.focus(); return this.welcome(); }
+    const handy = matchMedia("(pointer: fine)").matches;
+    if (!this.q) { if (handy) field.focus(); return this.welcome(); }
     const known = kept.get(this.name());
     if (known) return this.draw(known, true);
     await this.ask();
+    this.settle.cancel();
     await this.ask(true);
-    if (document.activeElement === document.body) field.focus({ preventScroll: true });
+    if (handy && document.activeElement === document.body) field.focus({ preventScroll: true });
   }
 
   name() { return JSON.stringify([this.q, this.filters, this.here.at, this.here.repo]); }
@@ -87,13 +89,23 @@ class Search {
     this.answer = answer;
     clear(this.told, told(answer));
     clear(this.status, chips(this.filters, (next) => this.choose(next)), banner(answer));
-    this.list.replaceChildren(...answer.results.map((hit) => card(hit, answer)));
+    this.list.replaceChildren(...this.cards(answer));
     this.list.setAttribute("aria-busy", String(!all));
     if (all) {
       facets(this.side, answer.counted, this.filters, (next) => this.choose(next));
       if (answer.results.length === ALL) this.list.append(h("li", { class: "after" }, `The best ${ALL}; narrow the question or filter for others.`));
       announce(answer.results.length ? `${many(answer.results.length, "result")}, ${answer.status.replace("_", " ")}` : "no results");
     }
+  }
+
+  // A hit that stands where it stood stays as it is: opened, or with the focus in it.
+  cards(answer) {
+    const before = this.drawn;
+    this.drawn = new Map(answer.results.map((hit) => {
+      const key = JSON.stringify([answer.query.text, answer.read_context.revision, hit.version_id, hit.rank, hit.relevance]);
+      return [key, before.get(key) || card(hit, answer)];
+    }));
+    return this.drawn.values();
   }
 
   choose(next) {

@@ -68,6 +68,16 @@ export function marked(text, start, end, found, tag = "mark") {
   return made;
 }
 
+const ITEM = /^\s*([-*+•]|\d{1,3}[.)])\s/;
+
+// A list is cut into its items, so that each can flow.
+function items(text, from, to) {
+  if (to - from > 20000 || text.startsWith("```", from)) return [[from, to]];
+  const starts = [...text.slice(from, to).matchAll(/\n(?=[ \t]*([-*+•]|\d{1,3}[.)])[ \t])/g)].map((match) => from + match.index + 1);
+  const ends = [from, ...starts, to];
+  return ends.slice(0, -1).map((start, i) => [start, ends[i + 1]]);
+}
+
 // Paragraphs of a text: lines that were only broken to fit a page are joined for the eye.
 export function paragraphs(text, start = 0, end = text.length) {
   const made = [];
@@ -76,16 +86,17 @@ export function paragraphs(text, start = 0, end = text.length) {
   gap.lastIndex = start;
   const add = (from, to) => {
     if (to <= from || !text.slice(from, to).trim()) return;
-    const lines = text.slice(from, Math.min(to, from + 4000)).replace(/\s+$/, "").split("\n");
-    const flows = lines.length > 1 && lines.slice(0, -1).every((line) => line.length > 55 && !/^\s*([-*+|>]|\d+[.)]\s)/.test(line)) && !/^\s*([-*+|>])\s/.test(lines.at(-1));
-    made.push({ start: from, end: to, flows });
+    for (const [a, b] of items(text, from, to)) {
+      const lines = text.slice(a, Math.min(b, a + 4000)).trimEnd().split("\n");
+      made.push({ start: a, end: b, flows: lines.slice(0, -1).every((line) => line.length > 55 && !/^\s*[|>]/.test(line)), item: ITEM.test(lines[0]) });
+    }
   };
   for (let match = gap.exec(text); match && match.index < end; match = gap.exec(text)) { add(at, match.index); at = match.index + match[0].length; }
   add(at, end);
   return made;
 }
 
-export const styleOf = (text, block) => (text.startsWith("```", block.start) ? "code" : block.flows ? "flow" : null);
+export const styleOf = (text, block) => (text.startsWith("```", block.start) ? "code" : `${block.flows ? "flow" : ""}${block.item ? " item" : ""}`);
 
 // A text in paragraphs that is cut where it is very long; the rest comes when it is asked for.
 export function prose(text, keywords, from = 0, most = SHOWN) {
