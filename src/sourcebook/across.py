@@ -12,7 +12,9 @@ import heapq
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import islice
 from math import prod
 from time import perf_counter
@@ -110,7 +112,8 @@ def search_across(scopes: Sequence[Scope], ask: Ask, k: int) -> AnswerAcross:
             field="repositories",
         )
     started = perf_counter()
-    searched = tuple(_threads.map(lambda scope: _searched(scope, ask), scopes))
+    work = [partial(copy_context().run, _searched, scope, ask) for scope in scopes]
+    searched = tuple(_threads.map(lambda run: run(), work))
     answers = [each.answer for each in searched if each.answer is not None]
     if not answers:
         raise next(each.error for each in searched if each.error is not None)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from sourcebook import asker
 from sourcebook.errors import InvalidInput
 from sourcebook.model import Filter, Json, Link, Scope, Source
 from sourcebook.ports import Store
@@ -143,6 +144,7 @@ def assemble_context(
     filters: tuple[Filter, ...] = (),
 ) -> Context:
     """`answer` is that of a search for at least `wanted.candidates` hits with these filters."""
+    asker.still_waits()
     started = time.perf_counter()
     around = Surroundings(store, scope, answer.read_context.revision, filters)
     draft = Draft(count, wanted.max_tokens, wanted.max_sources)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
+from sourcebook import asker
 from sourcebook.chunking.outline import outline
 from sourcebook.chunking.strategy import ChunkingStrategy
 from sourcebook.context.conversation import episodes, long_messages
@@ -288,8 +289,10 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         batch.append(document)
         size += len(document.text)
         if size >= _BATCH_CHARACTERS or len(batch) >= _BATCH_DOCUMENTS:
+            asker.still_waits()
             yield batch
             batch, size = [], 0
+    asker.still_waits()
     if batch:
         yield batch
 

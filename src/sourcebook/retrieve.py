@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sourcebook import asker
 from sourcebook.errors import ModelUnavailable
 from sourcebook.model import (
     Adjustment,
@@ -198,6 +199,7 @@ class Question:
             depth *= 4
 
     def _asked(self, query: PreparedQuery, depth: int) -> Recalled:
+        asker.still_waits()
         found = recall(self.searches, query, self.options, depth, self.within)
         self.degraded |= dict.fromkeys(found.found.degraded)
         for part, took in found.found.timings_ms.items():
@@ -210,8 +212,10 @@ class Question:
         """Hits, what was refused, and the document type that was asked for."""
         pool, rest = self._pool(fused)
         made = (self.searches, asked, pool, self.options, self.within, self.generator)
+        asker.still_waits()
         judged = self._timed("judge", lambda: judge(*made))
         self.degraded |= dict.fromkeys(judged.degraded)
+        asker.still_waits()
         stored, changes, asked_type = self._adjust(pool)
         worth = judged.worth * np.array([product(c) for c in changes])
         order = sorted(range(len(pool)), key=lambda i: (-pool[i].exact, -worth[i], i))
@@ -277,6 +281,7 @@ class Question:
         options = self.options
         step = options.k if options.gate is None else max(options.k, 25)
         for start in range(0, len(ranked), step):
+            asker.still_waits()
             candidates = _explained(asked, ranked[start : start + step])
             hits = [_with(hit, told(row)) for row, hit in self._hits(candidates, stored)]
             rules = (options.min_relevance, options.gate, self._expand, options.k - len(kept))

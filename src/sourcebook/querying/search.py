@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from sourcebook import asker
 from sourcebook.errors import ModelUnavailable
 from sourcebook.model import (
     CHUNK,
@@ -84,6 +85,7 @@ class Searches:
             return found
         try:
             vector = self._beside(found, query, "sparse" in sources, depth, within).vector
+            asker.still_waits()
             self._dense(found, vector, sources, depth, within)
         except ModelUnavailable as error:
             if "sparse" not in sources:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sourcebook import access
+from sourcebook import access, asker
 from sourcebook.engine import Engine
 from sourcebook.errors import Unauthorized
 from sourcebook.model import Caller
@@ -72,12 +72,21 @@ class Asked:
 class Door:
     """One for a process; any thread may call."""
 
-    def __init__(self, engine: Engine, *, keys: bool, bounds: Bounds = BOUNDS) -> None:
-        """With `keys` nobody comes in without one; otherwise who comes without owns the store."""
-        self.engine, self.keys, self.turns = engine, keys, Turns(bounds)
+    def __init__(self, engine: Engine, *, keys: bool | None, bounds: Bounds = BOUNDS) -> None:
+        """With `keys` nobody comes in without one; otherwise who comes without owns the store.
+        None: as soon as the store holds one."""
+        self.engine, self.asks_for_keys, self.turns = engine, keys, Turns(bounds)
         limit = bounds.per_key_per_minute
         self._pace = Pace(limit) if limit else None
         self.watch: Watch = _nobody
+
+    @property
+    def keys(self) -> bool:
+        """Whether nobody comes in without one. Asks the store until it holds one; what may not wait
+        for the store reads `asks_for_keys`, which is what was known last."""
+        if self.asks_for_keys is None and self.engine.store.keys(None):
+            self.asks_for_keys = True
+        return bool(self.asks_for_keys)
 
     def admit(self, key: str | None) -> Caller | None:
         """Who comes with this key; None is the owner of the store."""
@@ -127,7 +136,8 @@ class Door:
         caller = self.admit(asked.key)
         request = parse(operation.request, asked.given(), strict=asked.strict)
         engine = self.enter(caller, repository_of(request), operation)
-        with self.turns.turn(visit):
+        visit = visit or Visit()
+        with self.turns.turn(visit), asker.known_by(visit.check):
             return operation.run(engine, request, asked.otherwise)
 
 

@@ -1,7 +1,7 @@
 """A door in; a server of the Model Context Protocol out, for stdio and for HTTP alike.
 
 Each call runs in a thread of its own, as the caller whose key came with it. Who cancels while the
-call waits for its turn has it taken out of the line; what already runs is left to end alone.
+call waits for its turn has it taken out of the line; what already runs ends after its stage.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 error leaves as the same JSON.
 
 The event loop only moves bytes. What parses, searches and writes JSON runs in the pool, and a
-request whose asker has gone, or whose time is up, is not started any more.
+request whose asker has gone, or whose time is up, is not started any more, or stopped between two
+stages.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class Rest:
     async def answer(self, route: Route, request: Request) -> Response:
         access_log.note(request.scope, operation=route.name)
         key = bearer(request.headers)
-        if key is None and self.door.keys:
+        if key is None and self.door.asks_for_keys:
             raise Unauthorized
         if self._full():
             raise failures.Overloaded

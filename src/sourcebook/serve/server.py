@@ -110,8 +110,8 @@ def _addresses(listen: Listen, port: int, grpc_port: int | None) -> dict[str, st
 
 
 def make_door(engine: Engine, host: str) -> Door:
-    """With keys where the store holds any or the settings ask for them. Where others than this
-    machine can ask there must be one."""
+    """With keys as soon as the store holds any, or the settings ask for them. Where others than
+    this machine can ask there must be one."""
     ours = engine.settings.serve
     there = bool(engine.store.keys(None))
     if not there and not is_loopback(host):
@@ -121,7 +121,7 @@ def make_door(engine: Engine, host: str) -> Door:
             field="host",
         )
     bounds = Bounds(ours.running, ours.waiting, ours.per_key_per_minute)
-    return Door(engine, keys=there or ours.require_keys, bounds=bounds)
+    return Door(engine, keys=there or ours.require_keys or None, bounds=bounds)
 
 
 def whole_app(rest: Rest, hosts: frozenset[str] | None) -> Shield:

@@ -34,7 +34,8 @@ _FOREVER = 1e6
 
 @dataclass(slots=True, eq=False)
 class Visit:
-    """One request's stay. Whoever serves it may say that its asker left; then it is not started."""
+    """One request's stay. Whoever serves it may say that its asker left; then it is not started, or
+    goes no further than the next `check`."""
 
     deadline: float | None = None
     """By time.monotonic; None waits as long as it takes."""
