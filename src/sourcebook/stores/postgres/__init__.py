@@ -14,8 +14,6 @@ What its parts agree on:
 - `search.index_passages(session, repository, passages)` is called in the transaction of the commit
   with each batch of new passages, a list of (number, resolution, whole, terms): `whole` tells that
   the passage is all of its document (its node id is its element id), `terms` are the bytes of
-  `postings.encode_counts`. Many passages at a time cost far less than one document's:
-  `search.Waiting(session)` takes them by `add(repository, passages)` and writes them by `flush()`,
-  before the commit ends. `search.drop_passages(session, repository)` is called by retention,
+  `postings.encode_counts`. `search.drop_passages(session, repository)` is called by retention,
   after passages were deleted.
 """

@@ -23,8 +23,6 @@ _BLOCK = 1920
 """Bytes: a row of this size is not cut up (TOAST), so it is read in one piece."""
 _ROWS = 5000
 """Written by one statement."""
-_WAITING = 16 << 20
-"""Bytes of counts of passages that wait to be indexed."""
 _NARROW = 255
 
 
@@ -47,28 +45,6 @@ class Tail(NamedTuple):
 Indexed = tuple[int, int, bool, bytes]
 """A passage's number, its resolution, whether it is all of its document, and its counts as
 postings.encode_counts gives them."""
-
-
-class Waiting:
-    """The new passages of an open commit, indexed many at a time: the terms of one document are
-    those of the next. `flush` comes before the commit ends."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._passages: dict[int, list[Indexed]] = {}
-        self._bytes = 0
-
-    def add(self, repository: int, passages: Sequence[Indexed]) -> None:
-        self._passages.setdefault(repository, []).extend(passages)
-        self._bytes += sum(len(terms) for _, _, _, terms in passages)
-        if self._bytes > _WAITING:
-            self.flush()
-
-    def flush(self) -> None:
-        for repository, passages in self._passages.items():
-            index_passages(self._session, repository, passages)
-        self._passages.clear()
-        self._bytes = 0
 
 
 def index_passages(session: Session, repository: int, passages: Sequence[Indexed]) -> None:

@@ -18,7 +18,7 @@ from sourcebook.stores.labels import View
 from sourcebook.stores.postgres.dense_numbers import Numbers
 from sourcebook.stores.postgres.dense_search import Nearest, Place, cosines, read_vectors
 from sourcebook.stores.postgres.postings_drop import drop_passages
-from sourcebook.stores.postgres.postings_write import Waiting, index_passages
+from sourcebook.stores.postgres.postings_write import index_passages
 from sourcebook.stores.postgres.search_lanes import Key, Lane, Lanes
 from sourcebook.stores.postgres.search_narrow import Narrower
 from sourcebook.stores.postgres.search_rank import best, exact_first, ranked
@@ -26,7 +26,7 @@ from sourcebook.stores.postgres.search_statements import Session
 from sourcebook.stores.postgres.search_terms import Terms
 from sourcebook.stores.postgres.search_words import search_words
 
-__all__ = ["Searcher", "Waiting", "drop_passages", "index_passages"]
+__all__ = ["Searcher", "drop_passages", "index_passages"]
 
 
 class Searcher:
