@@ -51,7 +51,7 @@ def test_the_funnel_tells_what_the_engine_did(opened: Open, site: Site) -> None:
     ("name", "more", "words"),
     [
         (NEW_BYLAWS, {}, r"it is here, in place 1"),
-        ("more/manual.pdf", {}, r"place \d+, and only 10 are shown|no search had it"),
+        ("more/manual.pdf", {}, r"place \d+; places 1 to 10 are shown|no search had it"),
         (
             LENDING,
             {"f": "document_type=bylaws"},

@@ -205,8 +205,8 @@ def _ranked(told: Told, inside: Sequence[Hit]) -> tuple[str, str]:
     best = inside[0]
     if best.node.id in refused:
         return "refused", f"its best passage was refused: {refused[best.node.id]}"
-    shown = f"only {told.asked.k} are shown"
-    return "outranked", f"its best passage is in place {best.rank}, and {shown}{_lowered(best)}"
+    shown = f"places 1 to {told.asked.k} are shown"
+    return "outranked", f"its best passage is in place {best.rank}; {shown}{_lowered(best)}"
 
 
 def _lowered(hit: Hit) -> str:
