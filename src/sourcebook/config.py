@@ -131,6 +131,9 @@ class Search(_Section):
     depth: int = Field(100, ge=1, le=10_000, description="candidates of each search")
     rerank: Literal["none", "local", "late", "llm"] = "local"
     cache: bool = True
+    full_text: Literal["bm25", "ts_rank_cd"] = Field(
+        "bm25", description="ts_rank_cd is PostgreSQL's own ranking, for a store there"
+    )
     rrf_k: int = Field(60, ge=1)
     dense_weight: float = Field(1.0, ge=0)
     sparse_weight: float = Field(1.0, ge=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,14 @@ import numpy as np
 import psycopg
 import pytest
 
+from sourcebook.bootstrap import open_store
+from sourcebook.errors import InvalidInput
 from sourcebook.hashing import digest
 from sourcebook.model import Filter, Node, Passage, Scope, Space, Tree
 from sourcebook.ports import Within
 from sourcebook.querying.prepare import prepare
 from sourcebook.stores.postgres import dense_index, dense_search
 from sourcebook.stores.postgres.postings_codec import NARROW, WIDE
-from sourcebook.stores.postgres.search import Searcher
-from sourcebook.stores.postgres.search_words import add_words
 from sourcebook.stores.postgres.store import PostgresStore
 from sourcebook.stores.sqlite import SqliteStore
 from tests.postgres import empty
@@ -241,23 +242,34 @@ def owner(postgres_url: str) -> Iterator[psycopg.Connection[Any]]:
         db.execute("ALTER TABLE sourcebook.passage DROP COLUMN IF EXISTS words")
 
 
-def test_ranking_by_the_databases_own_words(pair: Pair, owner: psycopg.Connection[Any]) -> None:
+def test_ranking_by_the_databases_own_words(
+    pair: Pair, owner: psycopg.Connection[Any], postgres_url: str
+) -> None:
     rng = random.Random(11)
     for _ in range(3):
         revise(pair, rng)
-    owner.execute("SET search_path = sourcebook")
-    add_words(owner)
-    add_words(owner)
-    pair.server._search = Searcher(by_words=True)
-    found = pair.server.sparse_search(SCOPE, prepare("oak fern"), 50, Within(2))
-    embedded = pair.embedded.sparse_search(SCOPE, prepare("oak fern"), 50, Within(2))
-    assert {m.node_id for m in found} <= {m.node_id for m in embedded}
-    assert [m.score for m in found] == sorted((m.score for m in found), reverse=True)
-    nodes = {n.id: n for n in pair.server.nodes(SCOPE, 2, limit=999)}
+    with closing(PostgresStore.open(postgres_url)):
+        before = owner.execute("SELECT 1 FROM pg_class WHERE relname = 'passage_words'").fetchall()
+    PostgresStore.open(postgres_url, by_words=True).close()
+    with closing(PostgresStore.open(postgres_url, by_words=True)) as server:
+        _compare_words(pair.embedded, server)
+    assert before == []
+
+
+def _compare_words(plain: SqliteStore, server: PostgresStore) -> None:
+    found = server.sparse_search(SCOPE, prepare("oak fern"), 50, Within(2))
+    embedded = plain.sparse_search(SCOPE, prepare("oak fern"), 50, Within(2))
     assert found
-    red = pair.server.sparse_search(
-        SCOPE, prepare("oak fern"), 50, Within(2, 2, (Filter("colour", ("red",)),))
-    )
+    assert {m.node_id for m in found} < {m.node_id for m in embedded}
+    assert [m.score for m in found] == sorted((m.score for m in found), reverse=True)
+    nodes = {n.id: n for n in server.nodes(SCOPE, 2, limit=999)}
+    within = Within(2, 2, (Filter("colour", ("red",)),))
+    red = server.sparse_search(SCOPE, prepare("oak fern"), 50, within)
     assert {m.node_id for m in red} == {
         m.node_id for m in found if nodes[m.node_id].metadata["colour"] == "red"
     }
+
+
+def test_only_postgresql_has_its_ranking() -> None:
+    with pytest.raises(InvalidInput, match="only a store on PostgreSQL ranks by ts_rank_cd"):
+        open_store("sqlite:///x.db", full_text="ts_rank_cd")

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from typing import Any
 
 import psycopg
 
@@ -28,6 +29,7 @@ from sourcebook.stores.postgres.dense_index import build_index
 from sourcebook.stores.postgres.failures import translating
 from sourcebook.stores.postgres.pool import Pool
 from sourcebook.stores.postgres.search import Searcher
+from sourcebook.stores.postgres.search_words import add_words
 from sourcebook.stores.postgres.session import Session
 from sourcebook.stores.postgres.wake import CHANNEL, Listener
 from sourcebook.stores.rows import to_json
@@ -40,14 +42,18 @@ _REPLICA_REST_S = 10.0
 
 class PostgresStore(Searching, Past, Reads, VectorPart, People):
     def __init__(
-        self, primary: Pool, replica: Pool | None, clock: Callable[[], datetime] = moments.now
+        self,
+        primary: Pool,
+        replica: Pool | None,
+        clock: Callable[[], datetime] = moments.now,
+        by_words: bool = False,
     ) -> None:
         super().__init__(clock, lambda: _Aside(primary))
         self._primary = primary
         self._replica = replica
         self._reached: dict[tuple[str, str, str], int] = {}
         self._replica_rests_until = 0.0
-        self._search = Searcher()
+        self._search = Searcher(by_words)
         self._listener = Listener(primary)
 
     @classmethod
@@ -58,10 +64,16 @@ class PostgresStore(Searching, Past, Reads, VectorPart, People):
         busy_timeout: float = 10.0,
         read_url: str | None = None,
         clock: Callable[[], datetime] = moments.now,
+        by_words: bool = False,
     ) -> PostgresStore:
-        """Opens the store, makes its tables if they are not there, and upgrades older ones."""
+        """Opens the store, makes its tables if they are not there, and upgrades older ones.
+        `by_words`: full-text search is by `ts_rank_cd`."""
         replica = Pool(read_url, busy_timeout) if read_url else None
-        return cls(Pool(url, busy_timeout), replica, clock)
+        store = cls(Pool(url, busy_timeout), replica, clock, by_words)
+        if by_words and not store.read_only:
+            with store._owner() as db:
+                add_words(db)
+        return store
 
     @property
     def name(self) -> str:
@@ -108,11 +120,17 @@ class PostgresStore(Searching, Past, Reads, VectorPart, People):
         a user who is not leaves it to one who is."""
         with self._reading(scope) as (db, repository):
             numbers = list(spaces.spaces(db, repository))
-        with translating(self.name), self._primary.connect() as db:
-            db.execute(f"SET search_path = {', '.join(self._primary.schemas)}".encode())
+        with self._owner() as db:
             for number in numbers:
                 with suppress(psycopg.errors.InsufficientPrivilege):
                     build_index(db, escaped(scope.tenant), number)
+
+    @contextmanager
+    def _owner(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection with the rights of its user, each statement by itself."""
+        with translating(self.name), self._primary.connect() as db:
+            db.execute(f"SET search_path = {', '.join(self._primary.schemas)}".encode())
+            yield db
 
     # --- statements ----------------------------------------------------------------------------
 
