@@ -45,7 +45,10 @@ class Sourcebook(Engine):
         embedder = make_embedder(settings.embedding)
         generator, judge = _generators(settings)
         opened = open_store(
-            settings.store, busy_timeout_s=settings.busy_timeout_s, read_url=settings.store_read
+            settings.store,
+            busy_timeout_s=settings.busy_timeout_s,
+            read_url=settings.store_read,
+            full_text=settings.search.full_text,
         )
         made = (settings, opened, embedder, _chunker(settings, embedder), _root(settings))
         return cls(*made, generator, judge, _other_embedders(settings))
@@ -104,11 +107,17 @@ def _root(settings: Settings) -> Path:
     return folder.parent if folder.name == HOME else folder
 
 
-def open_store(url: str, *, busy_timeout_s: float = 10.0, read_url: str | None = None) -> Store:
+def open_store(
+    url: str,
+    *,
+    busy_timeout_s: float = 10.0,
+    read_url: str | None = None,
+    full_text: str = "bm25",
+) -> Store:
     """The store alone, without a model. `read_url` is a replica of it."""
     scheme = _scheme(url)
     if scheme in SERVERS:
-        return _open_server(url, busy_timeout_s, read_url)
+        return _open_server(url, busy_timeout_s, read_url, full_text)
     if scheme != "sqlite":
         raise InvalidInput(
             f"the store {shown(url)!r} is not known; use sqlite:///path/file.db or "
@@ -117,10 +126,16 @@ def open_store(url: str, *, busy_timeout_s: float = 10.0, read_url: str | None =
         )
     if read_url:
         raise InvalidInput("only a store on PostgreSQL has replicas", field="store_read")
+    if full_text != "bm25":
+        raise InvalidInput(
+            f"only a store on PostgreSQL ranks by {full_text}", field="search.full_text"
+        )
     return SqliteStore.open(url, busy_timeout=busy_timeout_s)
 
 
-def _open_server(url: str, busy_timeout_s: float, read_url: str | None) -> Store:
+def _open_server(
+    url: str, busy_timeout_s: float, read_url: str | None, full_text: str = "bm25"
+) -> Store:
     """Its driver is imported only where it is asked for: it is an extra."""
     try:
         from sourcebook.stores.postgres.store import PostgresStore
@@ -129,7 +144,10 @@ def _open_server(url: str, busy_timeout_s: float, read_url: str | None) -> Store
             f"PostgreSQL needs a driver that is not installed ({error.name}); run "
             "`pip install 'sourcebook[postgres]'`"
         ) from error
-    return PostgresStore.open(url, busy_timeout=busy_timeout_s, read_url=read_url)
+    by_words = full_text == "ts_rank_cd"
+    return PostgresStore.open(
+        url, busy_timeout=busy_timeout_s, read_url=read_url, by_words=by_words
+    )
 
 
 def _scheme(url: str) -> str:
