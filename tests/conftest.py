@@ -10,6 +10,7 @@ import pytest
 
 from sourcebook.models.install import install
 from sourcebook.models.manifest import DEFAULT_MODEL
+from sourcebook.stores.postgres.scratch import scratch
 from tests import postgres
 
 PROJECT = Path(__file__).parent.parent
@@ -21,7 +22,7 @@ def postgres_url() -> Iterator[str]:
     of SOURCEBOOK_TEST_POSTGRES, or on one that is started here."""
     given = os.environ.get("SOURCEBOOK_TEST_POSTGRES")
     if given:
-        with postgres.database(given) as url:
+        with scratch(given) as url:
             yield url
     else:
         with postgres.temporary() as server:

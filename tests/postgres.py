@@ -111,18 +111,6 @@ def temporary(*options: str) -> Iterator[Server]:
         shutil.rmtree(server.folder, ignore_errors=True)
 
 
-@contextmanager
-def database(url: str) -> Iterator[str]:
-    """A new database on a server that is there, gone at the end."""
-    name = f"sourcebook_test_{os.getpid()}"
-    with psycopg.connect(url, autocommit=True) as db:
-        db.execute(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0".encode())
-        try:
-            yield psycopg.conninfo.make_conninfo(url, dbname=name)
-        finally:
-            db.execute(f"DROP DATABASE {name} (FORCE)".encode())
-
-
 def empty(url: str) -> None:
     """Take all rows out of the store there, as its administrator."""
     with psycopg.connect(url, autocommit=True) as db:

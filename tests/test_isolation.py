@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from sourcebook import retrieve
+from sourcebook.bootstrap import scratch_store
 from sourcebook.model import Block, Document, Json, Scope
 from sourcebook.querying.search import Searches
 from sourcebook.stores import labels, queries
@@ -42,6 +44,15 @@ def test_nothing_leaks(opens: Opens) -> None:
     assert "\n".join(map(str, report.leaks)) == ""
     assert (report.worlds, report.ok) == (50, True)
     assert report.observations == 50 * 24
+
+
+def test_nothing_leaks_on_postgresql(postgres_url: str) -> None:
+    with ExitStack() as databases:
+        report = isolation.run(
+            lambda: EngineSurface(databases.enter_context(scratch_store(postgres_url))), worlds=6
+        )
+    assert "\n".join(map(str, report.leaks)) == ""
+    assert report.observations == 6 * 24
 
 
 # --- a wall less ---------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -148,6 +149,22 @@ def _open_server(
     return PostgresStore.open(
         url, busy_timeout=busy_timeout_s, read_url=read_url, by_words=by_words
     )
+
+
+@contextmanager
+def scratch_store(url: str) -> Iterator[Store]:
+    """A store that nothing was written to, in a database of its own on that PostgreSQL server, gone
+    at the end."""
+    if _scheme(url) not in SERVERS:
+        raise InvalidInput(f"{shown(url)!r} is not postgresql://host/database", field="store")
+    from sourcebook.stores.postgres.scratch import scratch
+
+    with scratch(url) as made:
+        store = _open_server(made, 10.0, None)
+        try:
+            yield store
+        finally:
+            store.close()
 
 
 def _scheme(url: str) -> str:

@@ -1,5 +1,5 @@
-"""`python -m sourcebook.testing --worlds N`: the isolation kit on SQLite stores in a new folder,
-where readers ask the engine or a surface.
+"""`python -m sourcebook.testing --worlds N`: the isolation kit on SQLite stores in a new folder, or
+on new databases of a PostgreSQL server, where readers ask the engine or a surface.
 
 Ends with status 1 where something leaked.
 """
@@ -10,12 +10,13 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import cast
 
-from sourcebook.bootstrap import open_store
+from sourcebook.bootstrap import open_store, scratch_store
 from sourcebook.ports import Store
 from sourcebook.testing import isolation
 from sourcebook.testing.isolation import Report, Surface
@@ -33,11 +34,17 @@ _SURFACES = {
 
 def main() -> int:
     given = _arguments()
-    with tempfile.TemporaryDirectory(prefix="isolation-", dir=given.folder) as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="isolation-", dir=given.folder) as folder,
+        ExitStack() as databases,
+    ):
         names = count()
 
         def opens() -> Surface:
-            store = open_store(f"sqlite:///{Path(folder, f'{next(names)}.db')}")
+            if given.store:
+                store = databases.enter_context(scratch_store(given.store))
+            else:
+                store = open_store(f"sqlite:///{Path(folder, f'{next(names)}.db')}")
             made: Surface = given.surface(store)
             return made
 
@@ -58,6 +65,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="number of the first world")
     parser.add_argument("--most-leaks", type=int, default=20, help="end when so many were found")
     parser.add_argument("--folder", help="where stores are made; a memory disk is fastest")
+    parser.add_argument(
+        "--store",
+        metavar="URL",
+        help="a PostgreSQL server instead, whose user may make databases: they go at the end",
+    )
     parser.add_argument(
         "--surface",
         type=_surface,
