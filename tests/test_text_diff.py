@@ -85,6 +85,6 @@ def test_it_is_bounded_in_length_and_time() -> None:
     assert (len(told), cut) == (40_000, True)
     rng = random.Random(1)
     texts = ["\n".join(str(rng.randrange(300)) for _ in range(50_000)) for _ in range(2)]
-    start = time.perf_counter()
+    start = time.process_time()
     assert text_diff(*texts)[1]
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

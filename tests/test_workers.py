@@ -16,7 +16,7 @@ PROGRAM = Path(__file__).parents[1] / "benchmarks" / "workers.py"
 
 def test_killed_workers_lose_nothing_and_embed_little_twice(data_dir: Path) -> None:
     install(BOUNDARY_MODEL)
-    options = "--passages 1500 --workers 6 --kills 5 --batch 64 --lease 2 --latency 0.2".split()
+    options = "--passages 1500 --workers 6 --kills 5 --batch 64 --lease 4 --latency 0.2".split()
     timing = "--kill-every 0.2 --complete 1.5 --start fork".split()
     environment = {**os.environ, "SOURCEBOOK_DATA": str(data_dir), "OPENBLAS_NUM_THREADS": "1"}
     ran = subprocess.run(

@@ -59,9 +59,9 @@ def test_every_character_is_in_one_sentence(text: str) -> None:
 @pytest.mark.parametrize("pattern", ["!?", "a", "a b ", "A. ", ")!", "e.g. ", "。", "\n", " "])
 def test_a_megabyte_of_anything_is_split_in_time(pattern: str) -> None:
     text = (pattern * 1_000_000)[:1_000_000]
-    began = time.perf_counter()
+    began = time.process_time()
     spans = list(sentences(text, 0, len(text)))
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
     assert all(end - start <= LIMIT for start, end, _ in spans)
 
 

@@ -128,6 +128,6 @@ def test_many_references_take_no_time() -> None:
         ("1.1 B", "Sections " + "1, " * 50_000),
         ("1.2 C", "§" * 100_000),
     )
-    began = time.monotonic()
+    began = time.process_time()
     references(text, sections, nodes)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5

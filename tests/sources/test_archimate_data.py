@@ -179,10 +179,10 @@ def comparable(model: Model) -> dict[str, Document]:
 
 
 def test_a_large_model_takes_about_a_second(folder: Path) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     found = list(read(exchange(folder, "hey_blue"), source="hey_blue.xml"))
     assert len(found) == 374 + 57 + 1
-    assert time.perf_counter() - start < 3  # 0.15 s on an idle machine
+    assert time.process_time() - start < 3  # 0.15 s on an idle machine
 
 
 def test_an_element_that_an_architect_knows(folder: Path) -> None:

@@ -20,9 +20,9 @@ SECONDS = 10.0
 
 
 def results(data: str | bytes) -> list[Document | Skipped]:
-    start = time.perf_counter()
+    start = time.process_time()
     found = list(read_text(data, source="m.xml", format="archimate"))
-    assert time.perf_counter() - start < SECONDS
+    assert time.process_time() - start < SECONDS
     return found
 
 

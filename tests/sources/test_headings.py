@@ -259,9 +259,9 @@ def test_blocks_stay_in_order_and_keep_every_word(lines: list[str], end: str) ->
     ],
 )
 def test_hostile_text_takes_no_time(text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     blocks_of(text)
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def many_rules() -> str:

@@ -122,9 +122,9 @@ DEEP = 100_000
     ids=["div", "list", "end tags", "formatting", "adoption", "foster"],
 )
 def test_deep_nesting_keeps_the_words(html: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     assert "words" in document(html).text
-    assert time.monotonic() - began < 30
+    assert time.process_time() - began < 30
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,9 @@ def test_deep_nesting_keeps_the_words(html: str) -> None:
     ids=["pre", "table", "attributes", "hidden attributes"],
 )
 def test_what_no_parser_can_do_in_time_is_refused(html: str, reason: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     assert read(html) == Skipped("site/barn.html", reason)
-    assert time.monotonic() - began < 30
+    assert time.process_time() - began < 30
 
 
 def test_a_long_attribute_is_no_reason_to_refuse() -> None:

@@ -36,6 +36,6 @@ def test_a_short_first_line_alone_is_the_title() -> None:
 
 def test_a_very_long_line_is_one_block_at_once() -> None:
     text = "word " * 10_000_000
-    began = time.monotonic()
+    began = time.process_time()
     assert len(paragraphs(text)) == 1
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
