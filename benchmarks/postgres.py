@@ -73,9 +73,15 @@ def server(url: str | None) -> Iterator[str]:
         yield started.url()
 
 
+def connect(url: str, autocommit: bool = False) -> psycopg.Connection[Any]:
+    """As the owner of the server, who sees all rows."""
+    path = "-c search_path=sourcebook,public"
+    return psycopg.connect(url, autocommit=autocommit, options=path)
+
+
 def fill(url: str, embedder: Static, wanted: int) -> dict[str, object]:
     """Load, then build the index of the vectors; nothing if there is something already."""
-    with psycopg.connect(url) as db:
+    with connect(url) as db:
         if db.execute("SELECT 1 FROM passage LIMIT 1").fetchone():
             return {}
         say(f"loading {wanted:,} passages")
@@ -84,7 +90,7 @@ def fill(url: str, embedder: Static, wanted: int) -> dict[str, object]:
         loader.load(varied(passages(min(wanted, DISTINCT)), wanted))
         loaded = time.perf_counter() - start
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    with psycopg.connect(url, autocommit=True) as db:
+    with connect(url, autocommit=True) as db:
         say("vacuuming")
         db.execute("VACUUM ANALYZE")
         say("building the index of the vectors")
@@ -100,7 +106,7 @@ def fill(url: str, embedder: Static, wanted: int) -> dict[str, object]:
 
 _SIZES = """
 SELECT regexp_replace(relname, '_[0-9]$', ''), round(pg_total_relation_size(oid) / 1e6)::int
-FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+FROM pg_class WHERE relkind = 'r' AND relnamespace = 'sourcebook'::regnamespace
   AND pg_total_relation_size(oid) > 10e6
 UNION ALL SELECT relname, round(pg_relation_size(oid) / 1e6)::int
 FROM pg_class WHERE relname LIKE 'embedding\\_near%'
@@ -111,7 +117,7 @@ class Truth:
     """Every passage's vector in a file, and the nearest by a full scan."""
 
     def __init__(self, url: str, folder: Path, asked: np.ndarray) -> None:
-        with psycopg.connect(url) as db:
+        with connect(url) as db:
             (size,) = db.execute("SELECT max(number) FROM passage").fetchone() or (0,)
             self.scores = np.full((len(asked), size + 1), -2.0, np.float32)
             with db.cursor(name="vectors", binary=True) as cursor:
@@ -132,7 +138,8 @@ class Truth:
         if kept is not None:
             numbers = numbers[numbers % FACETS[kept[0]] == int(kept[1])]
         numbers = numbers[numbers > 0]
-        best = numbers[np.argpartition(-scores[numbers], 4 * k)[: 4 * k]]
+        some = min(4 * k, len(numbers) - 1)
+        best = numbers[np.argpartition(-scores[numbers], some)[: some + 1]]
         return best[np.lexsort((best, -scores[best]))][:k]
 
 
@@ -287,7 +294,7 @@ def main() -> None:
         result["first_search_s"] = round(time.perf_counter() - start, 2)
         result["ours"] = measure(engine, truth, asked)
         result["process_peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        with psycopg.connect(url) as db:
+        with connect(url) as db:
             space = db.execute("SELECT number FROM space").fetchone()
             assert space is not None
             plain = Plain(db, TENANT, space[0], DIMENSIONS)
