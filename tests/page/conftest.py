@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,14 +9,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.page.browser import chromium
 from tests.page.site import Site, build
 from tests.serve.running import copied, key_for, running
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-HELP = (
-    "there is no Chromium for the tests of the page: install one (Debian: apt-get install "
-    "chromium), or set SOURCEBOOK_TEST_BROWSER to its path, or to none to leave these tests out"
-)
 PATIENCE_MS = 20_000
 """Much longer than anything takes, but for a machine that does much else."""
 WATCH = """
@@ -28,47 +22,44 @@ addEventListener("securitypolicyviolation", (e) => window.__violations.push(e.vi
 Open = Callable[..., Page]
 
 
-def chromium() -> str:
-    named = os.environ.get("SOURCEBOOK_TEST_BROWSER", "")
-    if named == "none":
-        pytest.skip("SOURCEBOOK_TEST_BROWSER=none")
-    found = named or next(filter(None, map(shutil.which, NAMES)), None)
-    if not found:
-        pytest.fail(HELP, pytrace=False)
-    return found
-
-
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     program = chromium()
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         # Root has no user namespace to build a sandbox of; the pages are our own.
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=program.path,
+            env={**program.environment} or None,
+            args=["--no-sandbox", "--disable-gpu"],
+        )
         yield browser
         browser.close()
 
 
 @pytest.fixture(scope="session")
-def store(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> str:
-    return build(tmp_path_factory.mktemp("page"))
+def stores(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> tuple[str, str]:
+    """The same store twice, copied before anybody serves it."""
+    store = build(tmp_path_factory.mktemp("page"))
+    return store, copied(store, tmp_path_factory.mktemp("again"))
 
 
 @pytest.fixture(scope="session")
-def site(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(stores: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("served")
-    with running(store, folder) as server:
-        yield Site(server, store)
+    with running(stores[0], folder) as server:
+        yield Site(server, stores[0])
 
 
 @pytest.fixture(scope="session")
-def locked(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Any]]:
+def locked(
+    stores: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Site, Any]]:
     """The same behind keys: one that may read, one that may write, one that may do all."""
     folder = tmp_path_factory.mktemp("locked")
-    own = copied(store, folder)
-    keys = {right: key_for(own, rights=right) for right in ("read", "write", "admin")}
-    with running(own, folder) as server:
-        yield Site(server, own), keys
+    keys = {right: key_for(stores[1], rights=right) for right in ("read", "write", "admin")}
+    with running(stores[1], folder) as server:
+        yield Site(server, stores[1]), keys
 
 
 @pytest.fixture

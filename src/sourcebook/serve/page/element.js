@@ -20,7 +20,8 @@ export async function element(main, view, about) {
   const draw = () => clear(box, graph(whole, all.filter((each) => !hidden.has(each.type)), names));
   const choice = h("fieldset", { class: "row" }, h("legend", { class: "unseen" }, "Relationships in the picture"), types.map((type) => h("label", { class: "row" },
     h("input", { type: "checkbox", checked: !hidden.has(type), onchange: (event) => { if (event.target.checked) hidden.delete(type); else hidden.add(type); draw(); } }), type)));
-  const text = whole.text.trim() && whole.text.trim() !== whole.title ? prose(whole.text, [], 0, 4000) : null;
+  const words = whole.text.startsWith(whole.title) ? whole.text.slice(whole.title.length).trim() : whole.text;
+  const text = words ? prose(words, [], 0, 4000) : null;
   draw();
   main.append(h("div", { class: "reader two" },
     h("article", { class: "page-text", "aria-label": "Element" }, h("p", { class: "help" }, said(whole.metadata.element_type || "element"), " · ", said(whole.metadata.model || ""), whole.metadata.layer ? [" · ", said(whole.metadata.layer)] : null), text,

@@ -130,7 +130,7 @@ export function ranks(hit, last = "place") {
     svg("path", { d: path, class: "line" }),
     placed.map((p, i) => [
       svg("circle", { cx: p.x, cy: p.y, r: i === placed.length - 1 ? 6 : 4, class: p.rank ? (i === placed.length - 1 ? "dot last" : "dot") : "dot none" }),
-      svg("text", { x: p.x, y: p.y - 10, class: "value" }, p.rank ? `#${p.rank}` : "–"),
+      p.rank ? svg("text", { x: p.x, y: p.y - 10, class: "value" }, `#${p.rank}`) : null,
       svg("text", { x: p.x, y: height - 4, class: "label" }, p.label)]));
 }
 
