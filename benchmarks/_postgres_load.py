@@ -7,6 +7,7 @@ passages take minutes. Only for measuring: it writes past the walls, as the owne
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,11 +17,11 @@ import numpy as np
 import psycopg
 
 from sourcebook.analysis import analyze
-from sourcebook.hashing import digest
 from sourcebook.stores.postgres.postings_write import index_passages
-from sourcebook.stores.postings import encode_counts, encode_tokens
+from sourcebook.stores.postings import BETWEEN_FIELDS, TERM
 
-BATCH = 20_000
+BATCH = 40_000
+_BETWEEN = np.array([BETWEEN_FIELDS] * 2, "<i4").tobytes()
 FACETS = {"percent": 100, "tenth": 10, "all": 1}
 """Filters that keep 1 %, 10 % and all: the passage's number modulo this."""
 _NODE = (
@@ -40,8 +41,10 @@ class Session(NamedTuple):
 
 class Sentence(NamedTuple):
     text: str
-    terms: list[int]
-    wholes: list[int]
+    words: np.ndarray
+    """The numbers of its terms and of its compounds."""
+    tokens: bytes
+    """Those of its terms, in order."""
     vector: np.ndarray
     """The sum of its tokens' vectors."""
 
@@ -76,7 +79,8 @@ class Sentences:
             [self.ids.setdefault(term, len(self.ids) + 1) for term in some]
             for some in (found.terms, found.compounds)
         )
-        self._known[text] = Sentence(text, terms, wholes, self._embedder.sum(text))
+        words, tokens = np.array(terms + wholes, np.int64), np.array(terms, "<i4").tobytes()
+        self._known[text] = Sentence(text, words, tokens, self._embedder.sum(text))
         return self._known[text]
 
 
@@ -117,36 +121,31 @@ class Loader:
 
     def _write(self, batch: Sequence[tuple[int, list[Sentence]]]) -> None:
         mine = (self.session.tenant, self.repository)
-        nodes, passages, contents, facets, indexed = [], [], [], [], []
+        numbers = np.array([number for number, _ in batch])
+        counts = list(_counted(batch))
+        nodes, passages = [], []
         embedded: dict[str, np.ndarray] = {}
-        for number, sentences in batch:
+        for (number, sentences), terms in zip(batch, counts, strict=True):
             name, text = f"p{number:07d}", ". ".join(s.text for s in sentences)
-            key = digest(text)
-            terms = [term for s in sentences for term in s.terms]
-            wholes = [term for s in sentences for term in s.wholes]
-            counts = encode_counts([], [], terms + wholes, [])
-            tokens = encode_tokens([], [], terms)
-            version = digest(name, text)
+            key = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+            version = f"{number:032x}"
+            tokens = _BETWEEN + b"".join(s.tokens for s in sentences)
             head = (*mine, number, name, name)
             nodes.append((*head, "document", version, key, "", 0, "", f"{name}.txt", key, 0,
                           len(text), "[]", "{}", 1))  # fmt: skip
-            passages.append((*head, 2, [name], key, version, "", "", "", text, 0,
-                             len(text.encode()), counts, tokens, 1))  # fmt: skip
-            indexed.append((number, 2, True, counts))
-            for facet, size in FACETS.items():
-                facets.append((*mine, self._pairs[facet, str(number % size)], number))
+            passages.append((*head, 2, f"{{{name}}}", key, version, "", "", "", text, 0,
+                             len(text), terms, tokens, 1))  # fmt: skip
             if (short := int(key[:16], 16)) not in self._embedded:
                 self._embedded.add(short)
-                contents.append((*mine, key, text))
                 embedded[key] = np.sum([s.vector for s in sentences], axis=0)
-        self._copy(f"content ({'tenant, repository, hash, text'})", contents)
         self._copy(f"node ({_NODE})", nodes)
         self._copy(f"passage ({_PASSAGE})", passages)
-        self._copy("facet (tenant, repository, pair, passage)", facets)
+        self._copy_facets(numbers)
         new = itertools.islice(self.sentences.ids.items(), self._terms, None)
         self._copy("term (tenant, repository, text, id)", [(*mine, *pair) for pair in new])
         self._terms = len(self.sentences.ids)
         self._copy_vectors(embedded)
+        indexed = [(n, 2, True, terms) for n, terms in zip(numbers.tolist(), counts, strict=True)]
         index_passages(self.session, self.repository, indexed)
 
     def _copy(self, table: str, rows: Iterable[Sequence[object]]) -> None:
@@ -154,29 +153,44 @@ class Loader:
             for row in rows:
                 copy.write_row(row)
 
+    def _copy_facets(self, numbers: np.ndarray) -> None:
+        pairs = [
+            np.array([self._pairs[key, str(value)] for value in range(size)])[numbers % size]
+            for key, size in FACETS.items()
+        ]
+        columns = {
+            "repository": (">i8", self.repository),
+            "pair": (">i8", np.concatenate(pairs)),
+            "passage": (">i4", np.tile(numbers, len(FACETS))),
+        }
+        self._copy_binary("facet", columns, len(numbers) * len(FACETS))
+
     def _copy_vectors(self, embedded: dict[str, np.ndarray]) -> None:
-        """In binary, all rows at once: they are of one width."""
-        tenant = self.session.tenant.encode()
         vectors = unit(np.array(list(embedded.values()), np.float32))
-        row = np.dtype([
-            ("columns", ">i2"), ("n1", ">i4"), ("tenant", f"S{len(tenant)}"),
-            ("n2", ">i4"), ("repository", ">i8"), ("n3", ">i4"), ("space", ">i8"),
-            ("n4", ">i4"), ("hash", "S32"), ("n5", ">i4"), ("dimensions", ">i2"), ("zero", ">i2"),
-            ("vector", ">f4", (vectors.shape[1],)),
-        ])  # fmt: skip
-        rows = np.zeros(len(vectors), row)
-        rows["columns"], rows["n1"], rows["tenant"] = 5, len(tenant), tenant
-        rows["n2"], rows["repository"], rows["n3"], rows["space"] = (
-            8,
-            self.repository,
-            8,
-            self.space,
-        )
-        rows["n4"], rows["hash"] = 32, [key.encode() for key in embedded]
-        rows["n5"], rows["dimensions"] = 4 + 4 * vectors.shape[1], vectors.shape[1]
-        rows["vector"] = vectors
-        columns = "tenant, repository, space, text_hash, vector"
-        statement = f"COPY embedding ({columns}) FROM STDIN (FORMAT BINARY)"
+        size = vectors.shape[1]
+        # As pgvector takes it: its dimensions, a zero, then the numbers.
+        value = np.zeros(len(vectors), [("n", ">i2"), ("zero", ">i2"), ("of", ">f4", (size,))])
+        value["n"], value["of"] = size, vectors
+        columns = {
+            "repository": (">i8", self.repository),
+            "space": (">i8", self.space),
+            "text_hash": ("S32", [key.encode() for key in embedded]),
+            "vector": (value.dtype, value),
+        }
+        self._copy_binary("embedding", columns, len(vectors))
+
+    def _copy_binary(self, table: str, columns: dict[str, tuple[Any, Any]], size: int) -> None:
+        """All rows at once: they are of one width."""
+        tenant = self.session.tenant.encode()
+        columns = {"tenant": (f"S{len(tenant)}", tenant), **columns}
+        fields = [("columns", ">i2")]
+        for name, (kind, _) in columns.items():
+            fields += [(f"bytes of {name}", ">i4"), (name, kind)]
+        rows = np.zeros(size, fields)
+        rows["columns"] = len(columns)
+        for name, (kind, values) in columns.items():
+            rows[f"bytes of {name}"], rows[name] = np.dtype(kind).itemsize, values
+        statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)"
         with self.session.db.cursor() as cursor, cursor.copy(statement) as copy:
             copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
             copy.write(rows.tobytes())
@@ -188,6 +202,21 @@ class Loader:
         row = self.session.db.execute(statement, values).fetchone()
         assert row is not None
         return int(row[0])
+
+
+def _counted(batch: Sequence[tuple[int, list[Sentence]]]) -> Iterator[bytes]:
+    """What postings.encode_counts gives, for many passages in one go."""
+    words = [np.concatenate([s.words for s in sentences]) for _, sentences in batch]
+    of = np.repeat(np.arange(len(words)), [len(some) for some in words])
+    keys, counts = np.unique((of << 32) | np.concatenate(words), return_counts=True)
+    table = np.zeros(len(keys), TERM)
+    table["term"], table["body"] = keys & 0xFFFFFFFF, counts
+    data, width = table.tobytes(), TERM.itemsize
+    ends = np.cumsum(np.bincount(keys >> 32, minlength=len(words))) * width
+    start = 0
+    for end in ends.tolist():
+        yield data[start:end]
+        start = end
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:

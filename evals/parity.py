@@ -91,23 +91,29 @@ def index(first: Sourcebook, second: Sourcebook, one: Set) -> None:
     assert space is not None
     assert first.space == space
     while pending := second.store.pending(second.scope, space, BATCH):
-        hashes = [text.text_hash for text in pending]
-        vectors, tokens = _vectors(first, hashes)
-        second.store.put_vectors(second.scope, space, hashes, vectors, tokens)
+        known = _vectors(first, [text.text_hash for text in pending])
+        for late in (True, False):
+            some = {key: both for key, both in known.items() if (both[1] is not None) == late}
+            if some:
+                vectors = np.array([np.frombuffer(data, np.float32) for data, _ in some.values()])
+                tokens = [coded for _, coded in some.values() if coded] if late else None
+                second.store.put_vectors(second.scope, space, list(some), vectors, tokens)
 
 
-def _vectors(engine: Sourcebook, hashes: list[str]) -> tuple[np.ndarray, list[bytes]]:
+def _vectors(engine: Sourcebook, hashes: list[str]) -> dict[str, tuple[bytes, bytes | None]]:
+    """Of each text: its vector, and its token vectors if it has some."""
     statement = """
-    SELECT v.data, t.data FROM json_each(?) wanted
+    SELECT v.text_hash, v.data, t.data FROM json_each(?) wanted
     CROSS JOIN vector v ON v.text_hash = wanted.value
-    JOIN token_vectors t ON t.space = v.space AND t.text_hash = v.text_hash
     JOIN space s ON s.row = v.space JOIN repository r ON r.id = s.repository AND r.name = ?
-    ORDER BY wanted.key
+    LEFT JOIN token_vectors t ON t.space = v.space AND t.text_hash = v.text_hash
     """
     values = (json.dumps(hashes), engine.scope.repository)
     rows = engine.store.reader().execute(statement, values).fetchall()  # type: ignore[attr-defined]
-    vectors = np.frombuffer(b"".join(row[0] for row in rows), np.float32)
-    return vectors.reshape(len(rows), -1), [row[1] for row in rows]
+    found = {text_hash: (vector, tokens) for text_hash, vector, tokens in rows}
+    if missing := set(hashes) - set(found):
+        raise SystemExit(f"{len(missing)} texts have no vector in the embedded store")
+    return found
 
 
 def compare(first: Sourcebook, second: Sourcebook, one: Set, mode: str) -> dict[str, object]:
