@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -292,6 +292,14 @@ class Coverage:
     vectors: int
 
 
+class Moved(NamedTuple):
+    """A row on its way to another store."""
+
+    key: tuple[Any, ...]
+    """What its table is ordered by."""
+    row: tuple[Any, ...]
+
+
 class Writer(Protocol):
     """An open commit: everything put into it becomes one revision, or nothing does."""
 
@@ -373,6 +381,30 @@ class Store(Protocol):
     def vacuum(self) -> None:
         """Give the room of what was dropped back. May take as long as writing the store anew."""
         ...
+
+    # moving
+    def export(
+        self, scope: Scope, table: str, after: Sequence[object], head: int, limit: int
+    ) -> list[Moved]:
+        """Rows of a table as of a revision, in order, from the first one behind that key."""
+        ...
+
+    def copied(self, scope: Scope) -> Mapping[str, object] | None:
+        """How far a copy into this repository has come. Conflict if it has a history of its own."""
+        ...
+
+    def take_in(
+        self,
+        scope: Scope,
+        table: str,
+        rows: Sequence[tuple[Any, ...]],
+        state: Mapping[str, object],
+    ) -> None:
+        """Exported rows, and how far the copy has come with them; readers do not see them yet."""
+        ...
+
+    def finish_copy(self, scope: Scope, head: int, published: str | None) -> None: ...
+    def take_in_key(self, key: ApiKey) -> None: ...
 
     # structured reads
     def node(self, scope: Scope, node_id: str, revision: int) -> Node | None: ...

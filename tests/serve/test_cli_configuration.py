@@ -26,6 +26,7 @@ EXAMPLES = {
     "generator.base_url",
     "generator.model",
     "serve.per_key_per_minute",
+    "store_read",
 }
 """Written as comments, with a value that somebody might give."""
 

@@ -29,6 +29,7 @@ from sourcebook.serve.commands import (
     keys,
     mcp,
     models,
+    move,
     nodes,
     reindex,
     retain,
@@ -93,6 +94,9 @@ app.command("log")(history.log)
 app.add_typer(history.baseline, name="baseline")
 app.command("verify")(history.verify)
 app.command("retain")(retain.retain)
+app.command("copy")(move.copy)
+app.command("dump")(move.dump)
+app.command("load")(move.load)
 app.command("status")(status.status)
 app.command("worker")(worker.worker)
 app.command("serve")(serve.serve)

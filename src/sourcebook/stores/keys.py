@@ -33,13 +33,20 @@ def add(db: Statements, key: ApiKey) -> None:
             "name": key.name,
             "tenant": key.tenant,
             "organization": key.organization,
-            "repositories": None if key.repositories is None else to_json(list(key.repositories)),
-            "roles": None if key.roles is None else to_json(sorted(key.roles)),
+            **listed(key),
             "rights": key.rights,
             "created_at": key.created_at,
             "expires_at": key.expires_at,
         },
     )
+
+
+def listed(key: ApiKey) -> dict[str, str | None]:
+    """Its lists as they are kept."""
+    return {
+        "repositories": None if key.repositories is None else to_json(list(key.repositories)),
+        "roles": None if key.roles is None else to_json(sorted(key.roles)),
+    }
 
 
 def find(db: Statements, key_id: str) -> ApiKey | None:

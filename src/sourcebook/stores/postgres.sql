@@ -772,3 +772,164 @@ FROM feedback f
 WHERE {mine f} AND (:readable::text IS NULL OR EXISTS (
   SELECT 1 FROM node n WHERE {mine n} AND n.version_id = f.version_id AND {readable n}))
 ORDER BY f.number DESC LIMIT nullif(:limit, -1)
+
+
+-- === moving to another store =====================================================================
+
+-- name: export_revision
+SELECT number, number, at, message, counts, dropped FROM revision x
+WHERE {mine x} AND number > :a AND number <= :head ORDER BY number LIMIT :limit
+
+-- name: export_request
+SELECT id, id, result FROM request x
+WHERE {mine x} AND id > :a AND id <> :state ORDER BY id LIMIT :limit
+
+-- name: export_baseline
+SELECT id, id, revision, created_at FROM baseline x
+WHERE {mine x} AND id > :a AND revision <= :head ORDER BY id LIMIT :limit
+
+-- name: export_label
+SELECT labels, labels FROM label x
+WHERE {mine x} AND labels > :a ORDER BY labels LIMIT :limit
+
+-- name: export_dropped_version
+SELECT version_id, start, "end", version_id, start, "end", born, died, labels FROM dropped_version x
+WHERE {mine x} AND (version_id, start, "end") > (:a, :b, :c)
+ORDER BY version_id, start, "end" LIMIT :limit
+
+-- name: export_content
+SELECT hash, hash, text FROM content x
+WHERE {mine x} AND hash > :a ORDER BY hash LIMIT :limit
+
+-- name: export_node
+SELECT n.number, {node_columns n}, n.recipe, n.content, n.labels, n.born,
+  CASE WHEN n.died <= :head AND n.died < 2147483647 THEN n.died END
+FROM node n WHERE {mine n} AND n.number > :a AND n.born <= :head
+ORDER BY n.number LIMIT :limit
+
+-- name: export_link
+SELECT l.number, l.element_id, l.source_id, l.target_id, l.type, l.metadata, l.born,
+  CASE WHEN l.died <= :head AND l.died < 2147483647 THEN l.died END
+FROM link l WHERE {mine l} AND l.number > :a AND l.born <= :head
+ORDER BY l.number LIMIT :limit
+
+-- name: export_term
+SELECT text, text, id FROM term x
+WHERE {mine x} AND text > :a ORDER BY text LIMIT :limit
+
+-- name: export_passage
+SELECT p.number, p.node_id, p.element_id, p.resolution, p.ancestors, p.text_hash, p.digest, p.title,
+  p.heading, p.context, p.body, p.summary, p.length, p.terms, p.tokens, p.labels, p.born,
+  CASE WHEN p.died <= :head AND p.died < 2147483647 THEN p.died END
+FROM passage p WHERE {mine p} AND p.number > :a AND p.born <= :head
+ORDER BY p.number LIMIT :limit
+
+-- name: export_facets
+SELECT f.passage, v.key, v.value FROM facet f JOIN facet_value v ON {mine v} AND v.number = f.pair
+WHERE {mine f} AND f.passage = ANY (:rows::integer[])
+ORDER BY f.passage, v.key, v.value
+
+-- name: export_space
+SELECT number, id, provider, model, dimensions, chunker, state FROM space x
+WHERE {mine x} AND number > :a AND state <> 'dropped' ORDER BY number LIMIT :limit
+
+-- name: export_vector
+SELECT s.id, v.text_hash, s.id, v.text_hash, vector_send(v.vector), t.data
+FROM space s JOIN embedding v ON {mine v} AND v.space = s.number
+LEFT JOIN token_vectors t ON {mine t} AND t.space = v.space AND t.text_hash = v.text_hash
+WHERE {mine s} AND s.state <> 'dropped'
+  AND s.id = :a AND v.text_hash > :b
+ORDER BY v.text_hash LIMIT :limit
+
+-- name: export_usage
+SELECT u.number, s.id, u.at, u.worker, u.texts, u.tokens, u.seconds, u.cost
+FROM usage u JOIN space s ON {mine s} AND s.number = u.space
+WHERE {mine u} AND s.state <> 'dropped' AND u.number > :a
+ORDER BY u.number LIMIT :limit
+
+-- name: export_quality
+SELECT version_id, analyzer, version_id, analyzer, scores FROM quality x
+WHERE {mine x} AND (version_id, analyzer) > (:a, :b)
+ORDER BY version_id, analyzer LIMIT :limit
+
+-- name: export_generated
+SELECT key, key, text FROM generated x
+WHERE {mine x} AND key > :a ORDER BY key LIMIT :limit
+
+-- name: export_feedback
+SELECT number, at, query, node_id, element_id, version_id, start, "end", text_hash, read_context,
+  judgment, note, key_id, request_id
+FROM feedback x WHERE {mine x} AND number > :a ORDER BY number LIMIT :limit
+
+-- name: export_query_log
+SELECT number, at, kind, text, text_hash, revision, mode, rerank, status, relevance, results,
+  found_by_both, dense_only, sparse_only, candidates, latency_ms
+FROM query_log x WHERE {mine x} AND number > :a ORDER BY number LIMIT :limit
+
+-- name: import_revision
+INSERT INTO revision (tenant, repository, number, at, message, counts, dropped)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: import_request
+INSERT INTO request (tenant, repository, id, result) VALUES (?, ?, ?, ?)
+
+-- name: import_baseline
+INSERT INTO baseline (tenant, repository, id, revision, created_at) VALUES (?, ?, ?, ?, ?)
+
+-- name: import_label
+INSERT INTO label (tenant, repository, labels) VALUES (?, ?, ?)
+
+-- name: import_dropped_version
+INSERT INTO dropped_version (tenant, repository, version_id, start, "end", born, died, labels)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: import_content
+INSERT INTO content (tenant, repository, hash, text) VALUES (?, ?, ?, ?)
+
+-- name: import_node
+INSERT INTO node (tenant, repository, id, element_id, kind, version_id, content_hash, parent_id,
+  position, title, source, start, "end", section_path, page, metadata, recipe, content, labels, born,
+  died)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?::integer, 2147483647))
+
+-- name: import_link
+INSERT INTO link (tenant, repository, element_id, source_id, target_id, type, metadata, born, died)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, coalesce(?::integer, 2147483647))
+
+-- name: import_passage
+INSERT INTO passage (tenant, repository, number, node_id, element_id, resolution, ancestors,
+  text_hash, digest, title, heading, context, body, summary, length, terms, tokens, labels, born, died)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?::integer, 2147483647))
+
+-- name: import_usage
+INSERT INTO usage (tenant, repository, space, at, worker, texts, tokens, seconds, cost)
+VALUES (:tenant, :repository, :space, :at, :worker, :texts, :tokens, :seconds, :cost)
+
+-- name: import_feedback
+INSERT INTO feedback (tenant, repository, at, query, node_id, element_id, version_id, start, "end",
+  text_hash, read_context, judgment, note, key_id, request_id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: import_key
+INSERT INTO api_key (id, hash, name, tenant, organization, repositories, roles, rights,
+  created_at, expires_at, revoked_at, last_used_at)
+VALUES (:id, :hash, :name, :tenant, :organization, :repositories, :roles, :rights, :created_at,
+  :expires_at, :revoked_at, :last_used_at)
+ON CONFLICT DO NOTHING
+
+-- name: keep_copy_state
+INSERT INTO request (tenant, repository, id, result)
+VALUES (:tenant, :repository, :state, :result)
+ON CONFLICT (tenant, repository, id) DO UPDATE SET result = excluded.result
+
+-- name: finish_copy
+UPDATE repository SET head = :head, published = :published,
+  last_passage = (SELECT coalesce(max(p.number), 0) FROM passage p WHERE {mine p}),
+  last_term = (SELECT coalesce(max(t.id), 0) FROM term t WHERE {mine t})
+WHERE tenant = :tenant AND number = :repository AND head = 0
+
+-- name: end_copy_state
+DELETE FROM request r WHERE {mine r} AND r.id = :state
+
+-- name: copied_passage
+SELECT coalesce(max(p.number), 0) FROM passage p WHERE {mine p}

@@ -19,16 +19,16 @@ from sourcebook.ports import Coverage, Evidence
 from sourcebook.stores import moments
 from sourcebook.stores.aside import SqliteAside
 from sourcebook.stores.connections import Connections, Location
-from sourcebook.stores.parts.past import Past
 from sourcebook.stores.parts.people import People
 from sourcebook.stores.parts.reads import Reads
 from sourcebook.stores.parts.searching import Searching
+from sourcebook.stores.parts.transfer import Transfer
 from sourcebook.stores.parts.vectors import VectorPart
 from sourcebook.stores.search import Searcher
 from sourcebook.stores.statements import SqliteStatements, Statements
 
 
-class SqliteStore(Searching, Past, Reads, VectorPart, People):
+class SqliteStore(Searching, Transfer, Reads, VectorPart, People):
     def __init__(
         self, connections: Connections, clock: Callable[[], datetime] = moments.now
     ) -> None:

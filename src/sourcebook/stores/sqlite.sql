@@ -400,10 +400,9 @@ WHERE p.repository = :repository AND {visible p} AND {visible n}
 -- === search ======================================================================================
 
 -- name: lane
--- The passages of one resolution that a revision shows.
+-- The passages of one resolution that a revision shows, in no order.
 SELECT p.row, p.node_id, p.element_id, p.ancestors, p.text_hash, p.terms FROM passage p
 WHERE p.repository = :repository AND {in_lane p} AND {visible p} AND {readable p}
-ORDER BY p.node_id, p.row
 
 -- name: lane_difference
 -- What one revision shows of a resolution and another one does not.
@@ -858,3 +857,163 @@ WHERE f.repository = :repository AND (:readable IS NULL OR EXISTS (
   SELECT 1 FROM node n
   WHERE n.repository = :repository AND n.version_id = f.version_id AND {readable n}))
 ORDER BY f.row DESC LIMIT :limit
+
+
+-- === moving to another store =====================================================================
+-- Rows as every store tells them: the key that they are ordered by first, then what they hold, as of
+-- the revision :head. They go into a repository whose head is 0 until all of them are there.
+
+-- name: export_revision
+SELECT number, number, at, message, counts, dropped FROM revision
+WHERE repository = :repository AND number > :a AND number <= :head ORDER BY number LIMIT :limit
+
+-- name: export_request
+SELECT id, id, result FROM request
+WHERE repository = :repository AND id > :a AND id <> :state ORDER BY id LIMIT :limit
+
+-- name: export_baseline
+SELECT id, id, revision, created_at FROM baseline
+WHERE repository = :repository AND id > :a AND revision <= :head ORDER BY id LIMIT :limit
+
+-- name: export_label
+SELECT labels, labels FROM label
+WHERE repository = :repository AND labels > :a ORDER BY labels LIMIT :limit
+
+-- name: export_dropped_version
+SELECT version_id, start, "end", version_id, start, "end", born, died, labels FROM dropped_version
+WHERE repository = :repository AND (version_id, start, "end") > (:a, :b, :c)
+ORDER BY version_id, start, "end" LIMIT :limit
+
+-- name: export_content
+SELECT hash, hash, text FROM content
+WHERE repository = :repository AND hash > :a ORDER BY hash LIMIT :limit
+
+-- name: export_node
+SELECT n.row, {node_columns n}, n.recipe, n.content, n.labels, n.born,
+  CASE WHEN n.died <= :head THEN n.died END
+FROM node n WHERE n.repository = :repository AND n.row > :a AND n.born <= :head
+ORDER BY n.row LIMIT :limit
+
+-- name: export_link
+SELECT l.row, l.element_id, l.source_id, l.target_id, l.type, l.metadata, l.born,
+  CASE WHEN l.died <= :head THEN l.died END
+FROM link l WHERE l.repository = :repository AND l.row > :a AND l.born <= :head
+ORDER BY l.row LIMIT :limit
+
+-- name: export_term
+SELECT text, text, id FROM term
+WHERE repository = :repository AND text > :a ORDER BY text LIMIT :limit
+
+-- name: export_passage
+SELECT p.row, p.node_id, p.element_id, p.resolution, p.ancestors, p.text_hash, p.digest, p.title,
+  p.heading, p.context, p.body, p.summary, p.length, p.terms, p.tokens, p.labels, p.born,
+  CASE WHEN p.died <= :head THEN p.died END
+FROM passage p WHERE p.repository = :repository AND p.row > :a AND p.born <= :head
+ORDER BY p.row LIMIT :limit
+
+-- name: export_facets
+-- Of a JSON list of passages, in order.
+SELECT f.passage, f.key, f.value FROM facet f
+WHERE f.repository = :repository AND f.passage IN (SELECT value FROM json_each(:rows))
+ORDER BY f.passage, f.key, f.value
+
+-- name: export_space
+SELECT row, id, provider, model, dimensions, chunker, state FROM space
+WHERE repository = :repository AND row > :a AND state <> 'dropped' ORDER BY row LIMIT :limit
+
+-- name: export_vector
+SELECT s.id, v.text_hash, s.id, v.text_hash, v.data, t.data
+FROM space s JOIN vector v ON v.space = s.row
+LEFT JOIN token_vectors t ON t.space = v.space AND t.text_hash = v.text_hash
+WHERE s.repository = :repository AND s.state <> 'dropped'
+  AND s.id = :a AND v.text_hash > :b
+ORDER BY v.text_hash LIMIT :limit
+
+-- name: export_usage
+SELECT u.row, s.id, u.at, u.worker, u.texts, u.tokens, u.seconds, u.cost
+FROM usage u JOIN space s ON s.row = u.space
+WHERE s.repository = :repository AND s.state <> 'dropped' AND u.row > :a
+ORDER BY u.row LIMIT :limit
+
+-- name: export_quality
+SELECT version_id, analyzer, version_id, analyzer, scores FROM quality
+WHERE repository = :repository AND (version_id, analyzer) > (:a, :b)
+ORDER BY version_id, analyzer LIMIT :limit
+
+-- name: export_generated
+SELECT key, key, text FROM generated
+WHERE repository = :repository AND key > :a ORDER BY key LIMIT :limit
+
+-- name: export_feedback
+SELECT row, at, query, node_id, element_id, version_id, start, "end", text_hash, read_context,
+  judgment, note, key_id, request_id
+FROM feedback WHERE repository = :repository AND row > :a ORDER BY row LIMIT :limit
+
+-- name: export_query_log
+SELECT row, at, kind, text, text_hash, revision, mode, rerank, status, relevance, results,
+  found_by_both, dense_only, sparse_only, candidates, latency_ms
+FROM query_log WHERE repository = :repository AND row > :a ORDER BY row LIMIT :limit
+
+-- name: import_revision
+INSERT INTO revision (repository, number, at, message, counts, dropped) VALUES (?, ?, ?, ?, ?, ?)
+
+-- name: import_request
+INSERT INTO request (repository, id, result) VALUES (?, ?, ?)
+
+-- name: import_baseline
+INSERT INTO baseline (repository, id, revision, created_at) VALUES (?, ?, ?, ?)
+
+-- name: import_label
+INSERT INTO label (repository, labels) VALUES (?, ?)
+
+-- name: import_dropped_version
+INSERT INTO dropped_version (repository, version_id, start, "end", born, died, labels)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: import_content
+INSERT INTO content (repository, hash, text) VALUES (?, ?, ?)
+
+-- name: import_node
+INSERT INTO node (repository, id, element_id, kind, version_id, content_hash, parent_id, position,
+  title, source, start, "end", section_path, page, metadata, recipe, content, labels, born, died)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: import_link
+INSERT INTO link (repository, element_id, source_id, target_id, type, metadata, born, died)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: import_passage
+INSERT INTO passage (repository, row, node_id, element_id, resolution, ancestors, text_hash, digest,
+  title, heading, context, body, summary, length, terms, tokens, labels, born, died)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: import_usage
+INSERT INTO usage (space, at, worker, texts, tokens, seconds, cost)
+VALUES (:space, :at, :worker, :texts, :tokens, :seconds, :cost)
+
+-- name: import_feedback
+INSERT INTO feedback (repository, at, query, node_id, element_id, version_id, start, "end",
+  text_hash, read_context, judgment, note, key_id, request_id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: import_key
+INSERT OR IGNORE INTO api_key (id, hash, name, tenant, organization, repositories, roles, rights,
+  created_at, expires_at, revoked_at, last_used_at)
+VALUES (:id, :hash, :name, :tenant, :organization, :repositories, :roles, :rights, :created_at,
+  :expires_at, :revoked_at, :last_used_at)
+
+-- name: keep_copy_state
+-- How far the copy has come, under a name that no request has.
+INSERT OR REPLACE INTO request (repository, id, result) VALUES (:repository, :state, :result)
+
+-- name: finish_copy
+UPDATE repository SET head = :head, published = :published
+WHERE id = :repository AND head = 0
+
+-- name: end_copy_state
+DELETE FROM request WHERE repository = :repository AND id = :state
+
+-- name: copied_passage
+-- The last passage that was given a number.
+SELECT max((SELECT coalesce(max(row), 0) FROM passage),
+  (SELECT coalesce(max(last_passage), 0) FROM repository))

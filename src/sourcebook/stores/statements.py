@@ -52,6 +52,14 @@ class Statements(Protocol):
         """A vector as a column holds it."""
         ...
 
+    def items(self, column: Any) -> list[str]:
+        """What `array` made a column of."""
+        ...
+
+    def numbers(self, column: Any) -> bytes:
+        """Of a vector as a statement gives it: little-endian float32."""
+        ...
+
     def index(self, repository: int, passages: Sequence[tuple[int, int, bool, bytes]]) -> None:
         """Called in a commit with its new passages: (number, resolution, whether it is all of its
         document, table of terms). For an index beside the rows."""
@@ -87,6 +95,13 @@ class SqliteStatements:
     def vector(self, numbers: Vectors) -> object:
         """Little-endian, so that a store can move between machines."""
         return numbers.astype("<f4").tobytes()
+
+    def items(self, column: Any) -> list[str]:
+        found: list[str] = json.loads(column)
+        return found
+
+    def numbers(self, column: Any) -> bytes:
+        return bytes(column)
 
     def index(self, repository: int, passages: Sequence[tuple[int, int, bool, bytes]]) -> None:
         """Lanes are made from the rows themselves."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
 import psycopg
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
@@ -76,6 +77,13 @@ class Session:
     def vector(self, numbers: Vectors) -> object:
         return Vector(numbers)
 
+    def items(self, column: Any) -> list[str]:
+        return list(column)
+
+    def numbers(self, column: Any) -> bytes:
+        """As pgvector sends it: two 16-bit numbers, then big-endian floats."""
+        return np.frombuffer(column, ">f4", offset=4).astype("<f4").tobytes()
+
     def index(self, repository: int, passages: Sequence[tuple[int, int, bool, bytes]]) -> None:
         self.repository = repository
         self.has_new_passages = True
@@ -117,6 +125,7 @@ def _beginning(tenant: str | None, manner: Manner, *, read_only: bool) -> Compos
     settings = {
         whose: "on" if tenant is None else tenant,
         "statement_timeout": f"{manner.statement_timeout_s if read_only else 0:g}s",
+        "jit": "off",
         "lock_timeout": f"{max(int(manner.lock_timeout_s * 1000), 1)}ms",
     }
     path = SQL(", ").join(Identifier(schema) for schema in manner.schemas)

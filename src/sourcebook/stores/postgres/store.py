@@ -19,10 +19,10 @@ import psycopg
 from sourcebook.errors import StoreError, StoreReadOnly
 from sourcebook.model import Scope
 from sourcebook.stores import history, moments, spaces
-from sourcebook.stores.parts.past import Past
 from sourcebook.stores.parts.people import People
 from sourcebook.stores.parts.reads import Reads
 from sourcebook.stores.parts.searching import Searching
+from sourcebook.stores.parts.transfer import Transfer
 from sourcebook.stores.parts.vectors import VectorPart
 from sourcebook.stores.postgres.adapt import escaped
 from sourcebook.stores.postgres.dense_index import build_index
@@ -40,7 +40,7 @@ _REPLICA_REST_S = 10.0
 """How long a replica that does not answer is left alone."""
 
 
-class PostgresStore(Searching, Past, Reads, VectorPart, People):
+class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
     def __init__(
         self,
         primary: Pool,
