@@ -26,6 +26,7 @@ from sourcebook.history import parse_read_context
 from sourcebook.model import Citation, Filter
 from sourcebook.querying.fence import code_for, fenced
 from sourcebook.serve.cli import run
+from sourcebook.serve.mcp_server import ERROR
 from sourcebook.serve.proto.sourcebook.v1 import semantic_query_pb2 as pb
 
 from .grpc_client import error_of
@@ -331,8 +332,9 @@ async def mcp(client: Client, asked: Question) -> Json:
 
     async def call(more: Json) -> Json:
         found = await client.call_tool(TOOLS[asked.op], {**given, **more})
-        told: Json = found.structured_content or {}
-        return {"error": told["error"]["code"]} if found.is_error else told
+        if found.is_error:
+            return {"error": (found.meta or {})[ERROR]["code"]}
+        return found.structured_content or {}
 
     told = await PAGES[asked.op](call)
     return told if "error" in told else MCP[asked.op](told)

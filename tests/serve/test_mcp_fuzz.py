@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from sourcebook.serve.mcp_catalog import TOOLS
 from sourcebook.serve.mcp_pages import Place, cursor
+from sourcebook.serve.mcp_server import ERROR
 from tests.serve import mcp_world
 from tests.serve.mcp_clients import serving
 from tests.serve.mcp_world import World
@@ -118,7 +119,8 @@ def check(message: Any) -> None:
         return
     result = message["result"]
     if result.get("isError"):
-        error = result["structuredContent"]["error"]
+        assert "structuredContent" not in result
+        error = result["_meta"][ERROR]
         assert error["code"] in ("invalid_input", "not_found")
         assert error["message"]
 
@@ -160,7 +162,7 @@ def test_made_up_cursors(web: httpx2.Client, skip: int, at: Any) -> None:
     result = told(web.post("", headers=JSON | headers, content=json.dumps(message)))
     check(result)
     if skip < 0 or isinstance(at, int):
-        assert result["result"]["structuredContent"]["error"]["field"] == "cursor"
+        assert result["result"]["_meta"][ERROR]["field"] == "cursor"
 
 
 @BOUNDED

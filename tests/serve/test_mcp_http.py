@@ -19,6 +19,7 @@ from mcp import Client
 from sourcebook.access import Grant
 from sourcebook.serve.door import Bounds, Door
 from sourcebook.serve.mcp_catalog import TOOLS
+from sourcebook.serve.mcp_server import ERROR
 from tests.serve import mcp_world
 from tests.serve.mcp_clients import CURRENT, PREVIOUS, ask, call, on_http, serving
 from tests.serve.mcp_world import SECRET, World
@@ -122,7 +123,7 @@ def test_a_key_of_another_tenant_sees_nothing_of_ours(address: str, world: World
     assert [hit["id"] for hit in found["results"]] == ["elsewhere/safe.md"]
     hidden = call(on_http(address, world.other), "getNode", node_id="notes/rules.md")
     nowhere = call(on_http(address, world.other), "getNode", node_id="notes/nobody.md")
-    said = [each.structured_content["error"]["message"] for each in (hidden, nowhere)]
+    said = [each.meta[ERROR]["message"] for each in (hidden, nowhere)]
     assert said[0].replace("rules", "nobody") == said[1]
 
 
@@ -305,8 +306,7 @@ def test_a_door_that_is_full_says_so_at_once(narrow: tuple[Door, str], world: Wo
 
         async def one(client: Client) -> None:
             result = await client.call_tool("search", QUESTION)
-            told = result.structured_content
-            codes.append(told["error"]["code"] if result.is_error else None)
+            codes.append(result.meta[ERROR]["code"] if result.is_error else None)
 
         async with on_http(url, world.key) as client:
             await client.list_tools()

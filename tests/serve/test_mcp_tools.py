@@ -13,6 +13,7 @@ import pytest
 from mcp import Client, MCPError
 
 from sourcebook.serve.mcp_pages import BOUND
+from sourcebook.serve.mcp_server import ERROR
 from tests.serve import mcp_world
 from tests.serve.mcp_clients import PREVIOUS, ask, call, on_http, serving
 from tests.serve.mcp_world import HOSTILE, INJECTION, LEDGER, World
@@ -48,7 +49,8 @@ def refused(address: str) -> Tool:
     def use(name: str, **arguments: Any) -> Any:
         result = call(on_http(address), name, **arguments)
         assert result.is_error
-        error = result.structured_content["error"]
+        assert result.structured_content is None
+        error = result.meta[ERROR]
         assert result.content[0].text == f"{error['code']}: {error['message']}"
         return error
 

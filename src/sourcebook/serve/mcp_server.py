@@ -31,6 +31,8 @@ from sourcebook.serve.turns import Visit
 Asked = ServerRequestContext[Any, Any]
 KeyOf = Callable[[Asked], str | None]
 Answer = TypeVar("Answer")
+ERROR = "sourcebook/error"
+"""Where the metadata of a result that is an error has its JSON."""
 _PROGRESS_EVERY_S = 1.0
 _log = logging.getLogger(__name__)
 
@@ -81,13 +83,14 @@ class Handlers:
         def run(ask: Ask) -> types.CallToolResult:
             given = parse(tool.arguments, params.arguments or {}, strict=True)
             said = tool.run(ask, given)
-            return _result(said.text, said.content)
+            return types.CallToolResult(
+                content=_content(said.text), structured_content=_sendable(said.content)
+            )
 
         try:
             return await self._in_thread(asked, run)
         except Exception as error:  # noqa: BLE001  the edge: every failure is told in one form
-            told = _told(error)
-            return _result(error_text(told), told, failed=True)
+            return _refusal(_told(error))
 
     async def list_resources(
         self, asked: Asked, params: types.PaginatedRequestParams | None
@@ -152,12 +155,16 @@ def _told(error: Exception) -> dict[str, Any]:
     return document(error)
 
 
-def _result(text: str, content: dict[str, Any], *, failed: bool = False) -> types.CallToolResult:
+def _refusal(told: dict[str, Any]) -> types.CallToolResult:
+    """Clients hold structured content against the tool's schema, whatever the answer is, so an
+    error is told beside it."""
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=_sendable(text))],
-        structured_content=_sendable(content),
-        is_error=failed,
+        content=_content(error_text(told)), is_error=True, meta={ERROR: _sendable(told["error"])}
     )
+
+
+def _content(text: str) -> list[types.ContentBlock]:
+    return [types.TextContent(type="text", text=_sendable(text))]
 
 
 def _sendable(value: Any) -> Any:

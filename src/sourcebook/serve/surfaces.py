@@ -96,7 +96,8 @@ class McpSurface(Served):
         given = _TOOL_FIELDS[request.action](_fields(request))
         found: Any = self._portal.call(self._connected().call_tool, tool, given)
         texts = [_TIME.sub("<time>", each.text) for each in found.content]
-        return {"failed": found.is_error, "answer": found.structured_content, "texts": texts}
+        told = {"failed": found.is_error, "meta": found.meta, "texts": texts}
+        return told | {"answer": found.structured_content}
 
     def _connected(self) -> Client:
         if self._client is None:
