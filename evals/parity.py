@@ -103,10 +103,12 @@ def index(first: Sourcebook, second: Sourcebook, one: Set) -> None:
 def _vectors(engine: Sourcebook, hashes: list[str]) -> dict[str, tuple[bytes, bytes | None]]:
     """Of each text: its vector, and its token vectors if it has some."""
     statement = """
-    SELECT v.text_hash, v.data, t.data FROM json_each(?) wanted
-    CROSS JOIN vector v ON v.text_hash = wanted.value
-    JOIN space s ON s.row = v.space JOIN repository r ON r.id = s.repository AND r.name = ?
+    SELECT v.text_hash, v.data, t.data
+    FROM repository r JOIN space s ON s.repository = r.id AND s.state = 'active'
+    CROSS JOIN json_each(?) wanted
+    CROSS JOIN vector v ON v.space = s.row AND v.text_hash = wanted.value
     LEFT JOIN token_vectors t ON t.space = v.space AND t.text_hash = v.text_hash
+    WHERE r.name = ?
     """
     values = (json.dumps(hashes), engine.scope.repository)
     rows = engine.store.reader().execute(statement, values).fetchall()  # type: ignore[attr-defined]
