@@ -131,6 +131,7 @@ def serve_naively(store: Path) -> None:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))

@@ -66,7 +66,7 @@ class Caches:
 
     @classmethod
     def make(cls) -> Caches:
-        return cls(Cache(512, 3600), Cache(256, 300))
+        return cls(Cache(2048, 3600), Cache(1024, 300))
 
 
 def search(

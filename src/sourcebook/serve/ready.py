@@ -7,11 +7,14 @@ server needs no restart once its model is there.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sourcebook.engine import Engine
 from sourcebook.errors import SourcebookError
+from sourcebook.serve import access_log
 
 _WORD = "warm"
 
@@ -24,6 +27,22 @@ class Readiness:
     _loaded: bool = False
     _failure: SourcebookError | None = None
     _loading: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def loading(self) -> Iterator[Readiness]:
+        """Begin at once, beside what is done inside; the store may be closed after."""
+        thread = threading.Thread(target=self._begin, name="loading")
+        thread.start()
+        try:
+            yield self
+        finally:
+            thread.join()
+
+    def _begin(self) -> None:
+        try:
+            self.load()
+        except Exception as error:  # noqa: BLE001  whoever asks whether it is ready is told
+            access_log.trouble({}, error)
 
     def load(self) -> None:
         """Who comes while it is being loaded does not wait for it."""

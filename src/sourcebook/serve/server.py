@@ -55,11 +55,11 @@ Announce = Callable[[dict[str, str | None]], None]
 """Told the addresses once requests are accepted."""
 
 
-def serve(engine: Engine, listen: Listen, announce: Announce) -> None:
-    """Until SIGINT or SIGTERM; the caller closes the engine."""
+def serve(engine: Engine, ready: Readiness, listen: Listen, announce: Announce) -> None:
+    """Until SIGINT or SIGTERM; the caller loads the engine and closes it."""
     settings = engine.settings.serve
     door = make_door(engine, listen.host)
-    metrics, ready = Metrics(door.turns), Readiness(engine)
+    metrics = Metrics(door.turns)
     door.watch = metrics.watch
     access_log.configure()
     threads = settings.running + settings.waiting + _SPARE_THREADS
@@ -75,7 +75,6 @@ def serve(engine: Engine, listen: Listen, announce: Announce) -> None:
         )
         grpc = _start_grpc(door, listen)
         where = _addresses(listen, sock.getsockname()[1], grpc.port if grpc else None)
-        pool.submit(_load, ready)
 
         def stop_grpc() -> threading.Event | None:
             return grpc.stop(settings.shutdown_s) if grpc else None
@@ -91,13 +90,6 @@ def _start_grpc(door: Door, listen: Listen) -> Any:
     if listen.grpc_port is None:
         return None
     return start_grpc(door, address("", listen.host, listen.grpc_port))
-
-
-def _load(ready: Readiness) -> None:
-    try:
-        ready.load()
-    except Exception as error:  # noqa: BLE001  whoever asks whether it is ready is told
-        access_log.trouble({}, error)
 
 
 def _addresses(listen: Listen, port: int, grpc_port: int | None) -> dict[str, str | None]:

@@ -26,6 +26,8 @@ from sourcebook.errors import (
 from sourcebook.stores.migrate import migrate, steps
 
 _SCHEME = "sqlite:///"
+_WRITING_KB, _READING_KB = 65_536, 4096
+"""Of pages in memory. A server has a reader a thread; what one does not hold the system does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class Connections:
         if handle is None:
             connection = self._open()
             connection.execute("PRAGMA query_only = ON")
+            connection.execute(f"PRAGMA cache_size = {-_READING_KB}")
             handle = self._local.handle = _Handle(connection)
             self._handles.add(handle)
         return handle.connection
@@ -187,7 +190,7 @@ class Connections:
         db = self._connect(self._options)
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA cache_size = -65536")
+        db.execute(f"PRAGMA cache_size = {-_WRITING_KB}")
         return db
 
     def _prepare(self, db: sqlite3.Connection) -> None:

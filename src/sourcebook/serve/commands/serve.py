@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from sourcebook.serve.options import Json, chosen
+from sourcebook.serve.ready import Readiness
 from sourcebook.serve.render import console
 from sourcebook.serve.reply import write_json
 
@@ -30,7 +31,6 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Answer over HTTP, MCP and gRPC until stopped."""
-    from sourcebook.serve.server import Listen, serve
 
     def announce(addresses: dict[str, str | None]) -> None:
         if as_json:
@@ -41,5 +41,7 @@ def serve(
                     console().print(Text(f"{_NAMES[name]:4} {where}"), soft_wrap=True)
         sys.stdout.flush()
 
-    with chosen(ctx).open() as engine:
-        serve(engine, Listen(host, port, None if no_grpc else grpc_port), announce)
+    with chosen(ctx).open() as engine, Readiness(engine).loading() as ready:
+        from sourcebook.serve.server import Listen, serve  # some seconds, while it loads
+
+        serve(engine, ready, Listen(host, port, None if no_grpc else grpc_port), announce)
