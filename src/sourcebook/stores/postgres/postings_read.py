@@ -28,7 +28,7 @@ _MOST = 256 << 20
 class PostingsReader:
     def __init__(self, most: int = _MOST) -> None:
         self._known: Cache[tuple[int, int, int], Known[Postings]] = Cache(
-            most, lambda known: known.value.size + 200
+            most, lambda known: known.value.size
         )
         self._lengths: Cache[tuple[int, int], Known[Lengths]] = Cache(
             most, lambda known: known.value.nbytes

@@ -15,6 +15,8 @@ from typing import Generic, NamedTuple, TypeVar
 Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept")
 _LOCKS = 16
+_OVERHEAD = 500
+"""Bytes that anything kept takes beside its size."""
 
 
 class Known(NamedTuple, Generic[Kept]):
@@ -47,7 +49,7 @@ class Cache(Generic[Key, Kept]):
         with self._lock:
             self._forget(key)
             self._kept[key] = value
-            self._bytes += self._size(value)
+            self._bytes += self._size(value) + _OVERHEAD
             while self._bytes > self._most and len(self._kept) > 1:
                 self._forget(next(iter(self._kept)))
 
@@ -61,4 +63,4 @@ class Cache(Generic[Key, Kept]):
 
     def _forget(self, key: Key) -> None:
         if key in self._kept:
-            self._bytes -= self._size(self._kept.pop(key))
+            self._bytes -= self._size(self._kept.pop(key)) + _OVERHEAD

@@ -23,7 +23,7 @@ Rows = npt.NDArray[np.int64]
 """Numbers of passages."""
 Key = tuple[View, int, int]
 """A reader, a resolution, a revision."""
-_MOST = 64 << 20
+_MOST = 256 << 20
 """Bytes of lanes in memory."""
 _PARTS = {0: (0, WHOLE), 1: (1,), 2: (2, WHOLE)}
 

@@ -10,14 +10,14 @@ from sourcebook.stores.postgres.search_cache import Cache, Known
 from sourcebook.stores.postgres.search_lanes import Lane, Rows
 from sourcebook.stores.postgres.search_statements import Session, integers
 
-_MOST = 64 << 20
+_MOST = 128 << 20
 """Bytes of what filters match, in memory."""
 
 
 class Narrower:
     def __init__(self) -> None:
         self._known: Cache[tuple[int, Filter], Known[Rows]] = Cache(
-            _MOST, lambda known: known.value.nbytes + 200
+            _MOST, lambda known: known.value.nbytes
         )
 
     def narrow(self, session: Session, repository: int, lane: Lane, within: Within) -> Rows | None:

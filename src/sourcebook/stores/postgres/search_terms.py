@@ -22,8 +22,8 @@ from sourcebook.stores.postgres.search_lanes import Key, Lane, Rows
 from sourcebook.stores.postgres.search_statements import Packed, Session, run
 
 Norms = npt.NDArray[np.float32]
-_MOST = 32 << 20
-"""Bytes in memory of scores (search and evidence ask the same of one question), and of norms."""
+_SCORES, _NORMS = 32 << 20, 128 << 20
+"""Bytes in memory. Scores are kept for a moment: search and evidence ask the same of a question."""
 
 
 class Scored(NamedTuple):
@@ -37,9 +37,9 @@ class Terms:
     def __init__(self) -> None:
         self._reader = PostingsReader()
         self._scored: Cache[tuple[Key, tuple[str, ...]], Scored] = Cache(
-            _MOST, lambda scored: scored.scores.nbytes
+            _SCORES, lambda scored: scored.scores.nbytes
         )
-        self._norms: Cache[Key, Norms] = Cache(_MOST, lambda norms: norms.nbytes)
+        self._norms: Cache[Key, Norms] = Cache(_NORMS, lambda norms: norms.nbytes)
 
     def score(self, session: Session, key: Key, lane: Lane, terms: tuple[str, ...]) -> Scored:
         """Kept for a moment. `key` is the lane's."""
