@@ -47,10 +47,13 @@ class Server:
     def url(self, database: str = "postgres", user: str = "postgres") -> str:
         return f"postgresql://{user}@/{database}?host={quote(str(self.folder), safe='')}"
 
-    def make(self) -> None:
+    def prepare(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         if os.geteuid() == 0:
             self._give_away()
+
+    def make(self) -> None:
+        self.prepare()
         flags = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
         self.program("initdb", "-D", str(self.data), *flags)
 
@@ -105,6 +108,21 @@ def temporary(*options: str) -> Iterator[Server]:
     try:
         server.make()
         server.start(*FAST, *options)
+        yield server
+    finally:
+        server.stop("immediate")
+        shutil.rmtree(server.folder, ignore_errors=True)
+
+
+@contextmanager
+def replica(primary: Server) -> Iterator[Server]:
+    """A server that follows another one, gone at the end."""
+    server = Server(Path(tempfile.mkdtemp(prefix="sourcebook-pg-", dir="/tmp")))
+    try:
+        server.prepare()
+        source = ["-h", str(primary.folder), "-U", "postgres"]
+        server.program("pg_basebackup", *source, "-D", str(server.data), "-R", "-c", "fast")
+        server.start(*FAST)
         yield server
     finally:
         server.stop("immediate")

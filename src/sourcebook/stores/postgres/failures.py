@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import psycopg
 from psycopg import errors
-from psycopg_pool import PoolClosed, PoolTimeout
 
 from sourcebook.errors import (
     Conflict,
@@ -36,7 +35,7 @@ def translating(name: str) -> Iterator[None]:
     """`name` is the store's, without a password."""
     try:
         yield
-    except (psycopg.Error, PoolClosed) as error:
+    except psycopg.Error as error:
         raise translated(name, error) from error
     except UnicodeEncodeError as error:
         raise InvalidInput(f"the text holds half of a character pair: {error}") from error
@@ -62,8 +61,6 @@ def translated(name: str, error: BaseException) -> SourcebookError:
         return InvalidInput(f"a name or a number is too long for PostgreSQL: {said}")
     if isinstance(error, errors.InsufficientPrivilege):
         return StoreError(f"the user of {name} may not do that ({said}); see docs/operations.md")
-    if isinstance(error, PoolTimeout):
-        return StoreUnavailable(f"no connection to {name} was to be had in time; is the server up?")
     if isinstance(error, _LOST) or (isinstance(error, psycopg.OperationalError) and not state):
         return StoreUnavailable(f"{name} does not answer ({said}); check that the server runs")
     return StoreError(f"cannot use the store {name}: {said}")

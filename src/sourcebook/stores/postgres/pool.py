@@ -1,12 +1,13 @@
-"""A URL in, transactions out: over connections that are kept and looked at before each use.
+"""A URL in, transactions out: over a few connections that are kept for the next one.
 
-A connection that was lost is an error of the call that loses it; the next call gets another one.
-A thread that reads inside a read goes on in the same transaction, so it never waits for itself.
+A connection that was lost while nobody used it is replaced without a word; one that is lost inside
+a transaction is an error of that call, and the next call gets another one. A server that does not
+answer is told at once. A thread that reads inside a read goes on in the same transaction, so it
+never waits for itself.
 """
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,19 +16,18 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types import TypeInfo
-from psycopg_pool import ConnectionPool
 
+from sourcebook.errors import StoreBusy, StoreError
 from sourcebook.stores.postgres import adapt
 from sourcebook.stores.postgres.failures import translating
 from sourcebook.stores.postgres.migrate import SCHEMA, Prepared, prepare
-from sourcebook.stores.postgres.session import Manner, Session, transaction
+from sourcebook.stores.postgres.session import Manner, Session, beginning, transaction
 
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 _MOST = 16
 """Connections of one process."""
-_PATIENCE_S = 5.0
 _ALIVE: dict[str, Any] = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 """A client's machine that is gone is found out, and what it held is let go."""
+_CONNECT_S = 10
 STATEMENT_TIMEOUT_S = 60.0
 
 
@@ -35,29 +35,22 @@ class Pool:
     def __init__(self, url: str, busy_timeout_s: float) -> None:
         self.name = shown(url)
         self._url = url
+        self._busy_timeout_s = busy_timeout_s
         self._local = threading.local()
-        with translating(self.name):
-            with self.connect() as db:
-                self.found: Prepared = prepare(db, self.name)
-                self._vector = TypeInfo.fetch(db, f'"{self.found.vector_schema}".vector')
-            self.schemas = tuple(dict.fromkeys((SCHEMA, self.found.vector_schema)))
-            self._manner = Manner(
-                self.schemas, self.found.role, STATEMENT_TIMEOUT_S, busy_timeout_s
-            )
-            self._pool: ConnectionPool[psycopg.Connection[Any]] = ConnectionPool(
-                url,
-                kwargs={"autocommit": True, **_ALIVE},
-                min_size=1,
-                max_size=_MOST,
-                timeout=max(busy_timeout_s, _PATIENCE_S),
-                configure=lambda db: adapt.prepare(db, self._vector),
-                check=ConnectionPool.check_connection,
-                open=True,
-            )
+        self._free = threading.BoundedSemaphore(_MOST)
+        self._idle: list[psycopg.Connection[Any]] = []
+        self._lock = threading.Lock()
+        self._closed = False
+        with translating(self.name), self.connect() as db:
+            self.found: Prepared = prepare(db, self.name)
+            self._vector = TypeInfo.fetch(db, f'"{self.found.vector_schema}".vector')
+        self.schemas = tuple(dict.fromkeys((SCHEMA, self.found.vector_schema)))
+        times = (STATEMENT_TIMEOUT_S, busy_timeout_s)
+        self._manner = Manner(self.schemas, self.found.role, *times)
 
     def connect(self) -> psycopg.Connection[Any]:
         """One of its own, outside the pool."""
-        return psycopg.connect(self._url, autocommit=True, connect_timeout=10, **_ALIVE)
+        return psycopg.connect(self._url, autocommit=True, connect_timeout=_CONNECT_S, **_ALIVE)
 
     @contextmanager
     def reading(self, tenant: str | None) -> Iterator[Session]:
@@ -77,17 +70,56 @@ class Pool:
         with translating(self.name), self._begun(tenant, read_only=False) as session:
             yield session
 
+    def close(self) -> None:
+        """What is still in use is closed when it comes back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for db in idle:
+            db.close()
+
+    # --- connections ---------------------------------------------------------------------------
+
     @contextmanager
     def _begun(self, tenant: str | None, *, read_only: bool) -> Iterator[Session]:
-        manner = self._manner
-        with (
-            self._pool.connection() as db,
-            transaction(db, tenant, manner, read_only=read_only) as session,
-        ):
-            yield session
+        if not self._free.acquire(timeout=max(self._busy_timeout_s, 0)):
+            raise StoreBusy(f"all {_MOST} connections to {self.name} are in use; try again later")
+        try:
+            db = self._begin(tenant, read_only)
+            try:
+                with transaction(db, tenant) as session:
+                    yield session
+            finally:
+                self._give_back(db)
+        finally:
+            self._free.release()
 
-    def close(self) -> None:
-        self._pool.close(timeout=_PATIENCE_S)
+    def _begin(self, tenant: str | None, read_only: bool) -> psycopg.Connection[Any]:
+        """The connection that was used last, if it is still there, or a new one."""
+        begin = beginning(tenant, self._manner, read_only=read_only)
+        while (db := self._take()) is not None:
+            try:
+                db.execute(begin, prepare=False)
+                return db
+            except (psycopg.OperationalError, psycopg.InterfaceError):
+                db.close()
+        db = self.connect()
+        adapt.prepare(db, self._vector)
+        db.execute(begin, prepare=False)
+        return db
+
+    def _take(self) -> psycopg.Connection[Any] | None:
+        with self._lock:
+            if self._closed:
+                raise StoreError(f"the store {self.name} is closed")
+            return self._idle.pop() if self._idle else None
+
+    def _give_back(self, db: psycopg.Connection[Any]) -> None:
+        with self._lock:
+            if not (self._closed or db.closed):
+                self._idle.append(db)
+                return
+        db.close()
 
 
 def shown(url: str) -> str:

@@ -103,14 +103,11 @@ class Session:
 
 
 @contextmanager
-def transaction(
-    db: psycopg.Connection[Any], tenant: str | None, manner: Manner, *, read_only: bool
-) -> Iterator[Session]:
-    """None is for what belongs to no tenant in particular: repositories and keys. A block that has
-    taken back by itself is left as it is."""
+def transaction(db: psycopg.Connection[Any], tenant: str | None) -> Iterator[Session]:
+    """On a connection where it was begun. A block that has taken back by itself is left as it
+    is."""
+    session = Session(db, tenant or "")
     try:
-        db.execute(_beginning(tenant, manner, read_only=read_only), prepare=False)
-        session = Session(db, tenant or "")
         yield session
         session.settle()
         db.commit()
@@ -120,7 +117,9 @@ def transaction(
         raise
 
 
-def _beginning(tenant: str | None, manner: Manner, *, read_only: bool) -> Composed:
+def beginning(tenant: str | None, manner: Manner, *, read_only: bool) -> Composed:
+    """The statements that begin it. No tenant is for what belongs to none in particular:
+    repositories and keys."""
     whose = "sourcebook.all_tenants" if tenant is None else "sourcebook.tenant"
     settings = {
         whose: "on" if tenant is None else tenant,

@@ -8,9 +8,8 @@ that are woken, and a wall around each tenant (session.py).
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +17,7 @@ import psycopg
 
 from sourcebook.errors import StoreError, StoreReadOnly
 from sourcebook.model import Scope
-from sourcebook.stores import history, moments, spaces
+from sourcebook.stores import moments, spaces
 from sourcebook.stores.parts.people import People
 from sourcebook.stores.parts.reads import Reads
 from sourcebook.stores.parts.searching import Searching
@@ -28,31 +27,26 @@ from sourcebook.stores.postgres.adapt import escaped
 from sourcebook.stores.postgres.dense_index import build_index
 from sourcebook.stores.postgres.failures import translating
 from sourcebook.stores.postgres.pool import Pool
+from sourcebook.stores.postgres.replica import Replica
 from sourcebook.stores.postgres.search import Searcher
 from sourcebook.stores.postgres.search_words import add_words
 from sourcebook.stores.postgres.session import Session
 from sourcebook.stores.postgres.wake import CHANNEL, Listener
 from sourcebook.stores.rows import to_json
 from sourcebook.stores.statements import Statements
-from sourcebook.stores.writer import repository_of
-
-_REPLICA_REST_S = 10.0
-"""How long a replica that does not answer is left alone."""
 
 
 class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
     def __init__(
         self,
         primary: Pool,
-        replica: Pool | None,
+        replica: Replica | None,
         clock: Callable[[], datetime] = moments.now,
         by_words: bool = False,
     ) -> None:
         super().__init__(clock, lambda: _Aside(primary))
         self._primary = primary
         self._replica = replica
-        self._reached: dict[tuple[str, str, str], int] = {}
-        self._replica_rests_until = 0.0
         self._search = Searcher(by_words)
         self._listener = Listener(primary)
 
@@ -68,7 +62,7 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
     ) -> PostgresStore:
         """Opens the store, makes its tables if they are not there, and upgrades older ones.
         `by_words`: full-text search is by `ts_rank_cd`."""
-        replica = Pool(read_url, busy_timeout) if read_url else None
+        replica = Replica(read_url, busy_timeout) if read_url else None
         store = cls(Pool(url, busy_timeout), replica, clock, by_words)
         if by_words and not store.read_only:
             with store._owner() as db:
@@ -138,26 +132,11 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
     def _statements(
         self, tenant: str | None, revision: int | None = None, scope: Scope | None = None
     ) -> Iterator[Statements]:
-        pool = self._primary
-        if self._replica is not None and scope is not None and revision is not None:
-            pool = self._replica if self._has_reached(scope, revision) else pool
-        with pool.reading(tenant) as session:
-            yield session
-
-    def _has_reached(self, scope: Scope, revision: int) -> bool:
-        """Whether the replica has that revision: it goes forward only, so what it had it has."""
-        key = (scope.tenant, scope.organization, scope.repository)
-        if self._replica is None or time.monotonic() < self._replica_rests_until:
-            return False
-        if self._reached.get(key, -1) < revision:
-            try:
-                with self._replica.reading(scope.tenant) as db:
-                    number = repository_of(db, scope)
-                    self._reached[key] = -1 if number is None else history.head(db, number)
-            except StoreError:
-                self._replica_rests_until = time.monotonic() + _REPLICA_REST_S
-                return False
-        return self._reached[key] >= revision
+        with ExitStack() as opened:
+            session = None
+            if self._replica is not None and scope is not None and revision is not None:
+                session = self._replica.read(opened, scope, revision)
+            yield session or opened.enter_context(self._primary.reading(tenant))
 
     @contextmanager
     def _transaction(self, tenant: str, alone: Scope | None = None) -> Iterator[Statements]:

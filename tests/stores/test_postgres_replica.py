@@ -1,0 +1,113 @@
+"""A primary and a replica of it: which one answers what, and what is left when the primary dies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import NamedTuple
+
+import psycopg
+import pytest
+
+from sourcebook.errors import StoreUnavailable
+from sourcebook.model import PreparedQuery
+from sourcebook.ports import Within
+from sourcebook.stores.postgres import replica as module
+from sourcebook.stores.postgres.store import PostgresStore
+from tests.postgres import Server, replica, temporary
+from tests.stores.conformance import SCOPE, SPACE, bodies, head, put, tree, units
+
+
+class Pair(NamedTuple):
+    primary: Server
+    replica: Server
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Pair]:
+    with temporary() as primary, replica(primary) as follower:
+        yield Pair(primary, follower)
+
+
+def follow(pair: Pair, *, on: bool = True) -> None:
+    """Let the replica go on, or hold it where it is."""
+    with psycopg.connect(pair.replica.url(), autocommit=True) as db:
+        db.execute(f"SELECT pg_wal_replay_{'resume' if on else 'pause'}()".encode())
+
+
+def reached(pair: Pair, revision: int) -> None:
+    for _ in range(600):
+        with psycopg.connect(pair.replica.url()) as db:
+            row = db.execute("SELECT to_regclass('sourcebook.repository') IS NOT NULL").fetchone()
+            if row == (True,):
+                row = db.execute("SELECT max(head) FROM sourcebook.repository").fetchone()
+                if row is not None and row[0] == revision:
+                    return
+        time.sleep(0.05)
+    pytest.fail("the replica does not follow")
+
+
+def follows(store: PostgresStore, revision: int) -> bool:
+    """Whether the replica answers for that revision."""
+    assert store._replica is not None
+    with ExitStack() as opened:
+        return store._replica.read(opened, SCOPE, revision) is not None
+
+
+def test_reads_go_to_a_replica_that_has_the_revision_and_survive_the_primary(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_REST_S", 0.0)
+    store = PostgresStore.open(pair.primary.url(), busy_timeout=3, read_url=pair.replica.url())
+    put(store, tree("a", ["red fox"]))
+    store.register_space(SCOPE, SPACE)
+    (todo,) = store.pending(SCOPE, SPACE)
+    store.put_vectors(SCOPE, SPACE, [todo.text_hash], units(1))
+    reached(pair, 1)
+    assert follows(store, 1)
+    assert not follows(store, 2)
+
+    follow(pair, on=False)
+    put(store, tree("b", ["blue sky"]))
+    assert not follows(store, 2)
+    assert bodies(store, 2) == {"red fox", "blue sky"}
+    assert bodies(store, 1) == {"red fox"}
+    query = PreparedQuery("", "", ("red", "blue"))
+    assert len(store.sparse_search(SCOPE, query, 9, Within(2))) == 2
+    follow(pair)
+    reached(pair, 2)
+
+    with pytest.raises(StoreUnavailable), store.commit(SCOPE) as writer:
+        writer.put(tree("c", ["never seen"]))
+        pair.primary.stop("immediate")
+        writer.put(tree("d", ["never seen"]))
+    assert bodies(store, 2) == {"red fox", "blue sky"}
+    assert len(store.sparse_search(SCOPE, query, 9, Within(2))) == 2
+    assert len(store.dense_search(SCOPE, SPACE, units(1)[0], 9, Within(1))) == 1
+    with pytest.raises(StoreUnavailable):
+        head(store)
+
+    pair.primary.start()
+    assert head(store) == 2
+    assert put(store, tree("c", ["after"])) == 3
+    reached(pair, 3)
+    assert "after" in bodies(store, 3)
+
+    pair.replica.stop("immediate")
+    assert bodies(store, 3) == {"red fox", "blue sky", "after"}
+    pair.replica.start()
+    store.close()
+
+
+def test_a_replica_alone_is_read_and_not_written(pair: Pair) -> None:
+    owner = PostgresStore.open(pair.primary.url())
+    last = put(owner, tree("e", ["once more"]))
+    owner.close()
+    reached(pair, last)
+    store = PostgresStore.open(pair.replica.url(), busy_timeout=3)
+    assert store.read_only
+    assert "once more" in bodies(store, last)
+    with pytest.raises(Exception, match="can only be read"):
+        put(store, tree("f", ["no"]))
+    store.close()
