@@ -146,10 +146,12 @@ WHERE {mine e} AND e.space = <space>
 ORDER BY (e.vector::halfvec(<dimensions>)) <#> :query::halfvec(<dimensions>) LIMIT :most
 
 -- name: search_deeply
--- For this transaction: how far the index is searched, and that it goes on as long as it is asked.
+-- For this transaction: how far the index is searched, and that it goes on as long as it is asked, if
+-- that takes up to 16 times work_mem.
 SELECT set_config('hnsw.ef_search', :deep, true),
   set_config('hnsw.iterative_scan', 'relaxed_order', true),
-  set_config('hnsw.max_scan_tuples', :most, true)
+  set_config('hnsw.max_scan_tuples', :most, true),
+  set_config('hnsw.scan_mem_multiplier', '16', true)
 
 -- name: vector_index
 -- Of the catalogue, so of no tenant.
