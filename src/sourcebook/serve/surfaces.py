@@ -43,6 +43,8 @@ _NAMES = {"version": "version_id", "opinion": "judgment"}
 """What the wire calls otherwise."""
 _OWN = ("resolution", "cache", "gated", "evidence")
 """Arguments that the engine alone knows."""
+_READS = ("search", "across", "agent", "context", "similar", "list", "get", "links")
+"""What the engine reads at head unless told otherwise; some surfaces read what is published."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(?:\+00:00|Z)")
 _LOCAL = "127.0.0.1"
 
@@ -96,8 +98,8 @@ class McpSurface(Served):
         given = _TOOL_FIELDS[request.action](_fields(request))
         found: Any = self._portal.call(self._connected().call_tool, tool, given)
         texts = [_TIME.sub("<time>", each.text) for each in found.content]
-        told = {"failed": found.is_error, "meta": found.meta, "texts": texts}
-        return told | {"answer": found.structured_content}
+        where = "message" if found.is_error else "texts"  # an error may say again what was asked
+        return {where: texts, "meta": found.meta, "answer": found.structured_content}
 
     def _connected(self) -> Client:
         if self._client is None:
@@ -191,6 +193,8 @@ def _fields(request: Request) -> Fields:
         for name, value in request.arguments.items()
         if value is not None and name not in _OWN
     }
+    if request.action in _READS:
+        given.setdefault("read_context", "head")
     if request.action == "across":
         given.setdefault("repositories", "*")
     if "citation" in given:  # which names the repository
