@@ -11,7 +11,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 INSTALL := $(PIP) install -c constraints.txt
 export SOURCEBOOK_DATA ?= ../shared/data
-# Two halves side by side; threads below them would only wait for each other.
+# In three parts side by side; threads below them would only wait for each other.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q
 
 help: ## Show this list
@@ -21,8 +21,9 @@ demo: .venv/base.stamp model ## Set everything up, index examples/ and answer a 
 	@$(BIN)/python examples/demo.py
 
 test: lint model ## Set everything up, check the code and run every test
-	@$(PYTEST) --ignore=tests/serve & others=$$!; $(PYTEST) tests/serve; ended=$$?; \
-	  wait $$others && exit $$ended
+	@$(PYTEST) tests/serve & serve=$$!; $(PYTEST) tests/stores tests/page & stores=$$!; \
+	  $(PYTEST) --ignore=tests/serve --ignore=tests/stores --ignore=tests/page; failed=$$?; \
+	  wait $$serve || failed=1; wait $$stores || failed=1; exit $$failed
 
 lint: .venv/dev.stamp ## Check style, formatting, types and the import contract
 	@$(BIN)/ruff check .

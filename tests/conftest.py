@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from sourcebook import Sourcebook
+from sourcebook.ingest import Request
 from sourcebook.models.install import install
 from sourcebook.models.manifest import DEFAULT_MODEL
+from sourcebook.sources import read
 from sourcebook.stores.postgres.scratch import scratch
 from tests import postgres
 
@@ -27,6 +30,18 @@ def postgres_url() -> Iterator[str]:
     else:
         with postgres.temporary() as server:
             yield server.url()
+
+
+@pytest.fixture(scope="session")
+def ccr(
+    model_dir: Path, data_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sourcebook]:
+    """Real covenants, embedded once for all tests that only read them."""
+    path = data_dir / "hoa/discovery_west/ccr_discovery_west.txt"
+    store = tmp_path_factory.mktemp("ccr") / "store.db"
+    with Sourcebook.open(f"sqlite:///{store}") as sb:
+        sb.take_in(Request(read(path, source=path.name)))
+        yield sb
 
 
 @pytest.fixture(scope="session")

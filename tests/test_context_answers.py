@@ -179,17 +179,6 @@ def test_a_linked_element_says_which_relationship_led_to_it(archisurance: Source
 # --- a long document -----------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def ccr(
-    model_dir: Path, data_dir: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Sourcebook]:
-    path = data_dir / "hoa/discovery_west/ccr_discovery_west.txt"
-    store = tmp_path_factory.mktemp("ccr") / "store.db"
-    with Sourcebook.open(f"sqlite:///{store}") as sb:
-        sb.take_in(Request(read(path, source=path.name)))
-        yield sb
-
-
 def test_the_right_section_is_in_the_context_of_every_question(ccr: Sourcebook) -> None:
     kinds: set[str] = set()
     for line in (GOLDEN / "ccr.jsonl").read_text().splitlines():

@@ -97,12 +97,11 @@ def test_a_citation_to_a_page_gives_its_words_again(sb: Sourcebook, tmp_path: Pa
     assert all(node.page for node in chunks)
 
 
-def test_a_section_is_cited_by_its_number_and_path(sb: Sourcebook, data_dir: Path) -> None:
-    sb.ingest(data_dir / "hoa/discovery_west/ccr_discovery_west.txt")
-    hit = sb.search("who pays for damage to a common area?").results[0]
+def test_a_section_is_cited_by_its_number_and_path(ccr: Sourcebook) -> None:
+    hit = ccr.search("who pays for damage to a common area?").results[0]
     assert hit.node.section_path == (
         "11. MAINTENANCE OBLIGATIONS",
         "11.3 Damage or Destruction by Owner",
     )
-    links = [x for n in sb.list(kind="chunk", limit=1000) for x in sb.links(n.id)]
+    links = [x for n in ccr.list(kind="chunk", limit=1000) for x in ccr.links(n.id)]
     assert sum(link.type == "references" for link in links) > 20
