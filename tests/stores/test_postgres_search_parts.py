@@ -40,6 +40,11 @@ def test_new_passages_become_one_block_a_term() -> None:
     assert np.frombuffer(eight.data, WIDE).tolist() == [(3, 0, 0, 1, 0), (4, 0, 0, 256, 0)]
 
 
+def test_a_passage_without_words_has_a_length_alone() -> None:
+    (lengths,) = _groups(np.array([3], np.int32), [encode_counts([], [], [], [])])
+    assert np.frombuffer(lengths.data, LENGTH).tolist() == [(3, 0.0)]
+
+
 @given(st.integers(1, 1000), st.integers(0, 2500), st.booleans(), st.booleans())
 def test_a_group_is_cut_into_blocks_that_fit(
     size: int, filled: int, wide: bool, tail_wide: bool

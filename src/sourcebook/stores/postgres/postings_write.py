@@ -73,7 +73,7 @@ def _groups(numbers: npt.NDArray[np.int32], blobs: Sequence[bytes]) -> Iterator[
     most = np.maximum.reduce([counts[name] for name in FIELDS]) if len(counts) else counts["term"]
     narrow, wide = (_packed(dtype, holders, counts) for dtype in (NARROW, WIDE))
     starts = np.flatnonzero(np.diff(counts["term"], prepend=-1))
-    ends = np.append(starts[1:], len(counts))
+    ends = np.append(starts, len(counts))[1:]
     widest = np.maximum.reduceat(most, starts) if len(starts) else most
     for start, end, term, top in zip(
         starts.tolist(), ends.tolist(), counts["term"][starts].tolist(), widest, strict=True

@@ -27,11 +27,10 @@ class Narrower:
             rows = _both(rows, self._matching(session, repository, wanted, lane.last))
         if within.parents is not None:
             rows = _both(rows, _inside(session, repository, within))
-        return (
-            None
-            if rows is None
-            else rows[: np.searchsorted(rows, len(lane.seen))][lane.among(rows)]
-        )
+        if rows is None:
+            return None
+        shown = lane.among(rows)
+        return rows[: len(shown)][shown]
 
     def _matching(self, session: Session, repository: int, wanted: Filter, upto: int) -> Rows:
         """Metadata of a passage never changes, and new passages have higher numbers."""
