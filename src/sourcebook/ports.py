@@ -595,6 +595,10 @@ class Store(Protocol):
     def quality(self, scope: Scope, analyzer: str, versions: Sequence[str]) -> dict[str, Json]: ...
 
     # monitoring
+    def storage(self) -> Mapping[str, Json]:
+        """What the whole store takes: `kind`, `bytes`, and what its database can tell beside."""
+        ...
+
     @property
     def queries_dropped(self) -> int:
         """Rows for the query log that this store had to give up since it was opened."""

@@ -373,3 +373,14 @@ def test_tenants_that_differ_in_a_nul_are_two(store: PostgresStore) -> None:
     put(store, tree("a", ["odd"]), scope=odd)
     assert bodies(store, 1) == {"ours"}
     assert [s.tenant for s in store.repositories()] == ["acme", "acme\0"]
+
+
+def test_what_the_store_takes(store: PostgresStore) -> None:
+    put(store, tree("a", ["red fox"] * 1 + [f"word{n}" for n in range(50)]))
+    told = store.storage()
+    tables = {each["table"]: each for each in told["tables"]}
+    assert told["kind"] == "postgresql"
+    assert {"passage", "posting", "embedding", "node"} <= tables.keys()
+    assert tables["passage"]["bytes"] >= 8192 < tables["passage"]["index_bytes"]
+    assert told["bytes"] == sum(t["bytes"] + t["index_bytes"] for t in told["tables"])
+    assert told["slow"] is None

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sourcebook.model import Match, Scope
+from sourcebook.model import Json, Match, Scope
 from sourcebook.ports import Coverage, Evidence
 from sourcebook.stores import moments
 from sourcebook.stores.aside import SqliteAside
@@ -62,6 +62,10 @@ class SqliteStore(Searching, Transfer, Reads, VectorPart, People):
     def vacuum(self) -> None:
         """Gives the room of what was dropped back to the file system."""
         self._connections.vacuum()
+
+    def storage(self) -> dict[str, Json]:
+        files = [self.path, self.path.with_name(self.path.name + "-wal")]
+        return {"kind": "sqlite", "bytes": sum(f.stat().st_size for f in files if f.exists())}
 
     def close(self) -> None:
         self._queries.close()

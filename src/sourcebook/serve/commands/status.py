@@ -15,6 +15,7 @@ from sourcebook.serve.render import count, fields, note, one_line, table
 from sourcebook.serve.reply import Reply
 
 _LONGEST_QUERY = 60
+_LARGEST = 3
 
 
 def status(ctx: typer.Context, as_json: Json = False) -> Reply:
@@ -22,7 +23,7 @@ def status(ctx: typer.Context, as_json: Json = False) -> Reply:
     from sourcebook.bootstrap import shown
 
     with chosen(ctx).open() as engine:
-        data = engine.status()
+        data = {**engine.status(), "storage": dict(engine.store.storage())}
         where = (shown(engine.settings.store), engine.settings.repository)
     return Reply(data, partial(_show, data, where), as_json)
 
@@ -32,6 +33,7 @@ def _show(data: dict[str, Any], where: tuple[str, str], out: Console) -> None:
     index = data["index"]
     rows = [
         ("store", where[0]),
+        ("takes", _room(data["storage"])),
         ("repository", where[1]),
         ("revision", data["revision"] or "none yet; run `sourcebook ingest PATH`"),
         ("published", data["published"] or "nothing"),
@@ -45,6 +47,30 @@ def _show(data: dict[str, Any], where: tuple[str, str], out: Console) -> None:
     fields(out, [*rows, *spaces, *_asked(data["queries"])])
     _failures(out, index)
     _questions(out, data["queries"])
+
+
+def _room(storage: dict[str, Any]) -> str:
+    """`1.2 GB; passage 700 MB, posting 210 MB, …`, the tables with what is dead in them."""
+    total = _bytes(storage["bytes"])
+    largest = sorted(storage.get("tables", []), key=lambda t: -t["bytes"] - t["index_bytes"])[
+        :_LARGEST
+    ]
+    parts = [
+        f"{t['table']} {_bytes(t['bytes'] + t['index_bytes'])}"
+        + (f" ({t['dead_rows']:,} dead rows)" if t["dead_rows"] > t["rows"] / 5 else "")
+        for t in largest
+    ]
+    slow = storage.get("slow") or []
+    told = f"; {count(len(slow), 'slow statement')}, see --json" if slow else ""
+    return "; ".join([total, ", ".join(parts)]) + told if parts else total
+
+
+def _bytes(number: int) -> str:
+    """`35 kB`, `1.2 GB`."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6)):
+        if number >= size:
+            return f"{number / size:.1f} {unit}"
+    return f"{number / 1e3:.0f} kB"
 
 
 def _pending(index: dict[str, Any]) -> str:

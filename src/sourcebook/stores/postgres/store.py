@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 
 from sourcebook.errors import StoreError, StoreReadOnly
-from sourcebook.model import Scope
+from sourcebook.model import Json, Scope
 from sourcebook.stores import moments, spaces
 from sourcebook.stores.parts.people import People
 from sourcebook.stores.parts.reads import Reads
@@ -31,6 +31,7 @@ from sourcebook.stores.postgres.replica import Replica
 from sourcebook.stores.postgres.search import Searcher
 from sourcebook.stores.postgres.search_words import add_words
 from sourcebook.stores.postgres.session import Session
+from sourcebook.stores.postgres.storage import storage
 from sourcebook.stores.postgres.wake import CHANNEL, Listener
 from sourcebook.stores.rows import to_json
 from sourcebook.stores.statements import Statements
@@ -118,6 +119,10 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
             for number in numbers:
                 with suppress(psycopg.errors.InsufficientPrivilege):
                     build_index(db, escaped(scope.tenant), number)
+
+    def storage(self) -> dict[str, Json]:
+        with self._owner() as db:
+            return storage(db)
 
     @contextmanager
     def _owner(self) -> Iterator[psycopg.Connection[Any]]:
