@@ -7,7 +7,15 @@ export function state(url = location.href) {
   const given = new URL(url).searchParams;
   const view = VIEWS.includes(given.get("view")) ? given.get("view") : "search";
   const get = (name, otherwise = "") => given.get(name) ?? otherwise;
-  return { view, q: get("q"), at: get("at", "head"), repo: get("repo"), filters: filters(given), get, given };
+  return {
+    view,
+    q: get("q"),
+    at: get("at", "head"),
+    repo: get("repo"),
+    filters: filters(given),
+    get,
+    given,
+  };
 }
 
 function filters(given) {
@@ -19,7 +27,8 @@ function filters(given) {
   return found;
 }
 
-export const pairs = (found) => Object.entries(found).flatMap(([key, values]) => values.map((value) => `${key}=${value}`));
+export const pairs = (found) =>
+  Object.entries(found).flatMap(([key, values]) => values.map((value) => `${key}=${value}`));
 
 // An address with these values; question, read context, repository and filters stay unless named.
 export function link(values, base = location.href) {
@@ -27,11 +36,19 @@ export function link(values, base = location.href) {
   const made = new URLSearchParams();
   const all = {};
   for (const name of KEPT) if (before.has(name)) all[name] = before.getAll(name);
-  if (values.filters) { all.f = pairs(values.filters); values = { ...values, filters: undefined }; }
+  if (values.filters) {
+    all.f = pairs(values.filters);
+    values = { ...values, filters: undefined };
+  }
   Object.assign(all, values);
   for (const [name, value] of Object.entries(all)) {
     for (const one of [value].flat()) {
-      const plain = one === undefined || one === null || one === "" || (name === "view" && one === "search") || (name === "at" && one === "head");
+      const plain =
+        one === undefined ||
+        one === null ||
+        one === "" ||
+        (name === "view" && one === "search") ||
+        (name === "at" && one === "head");
       if (!plain) made.append(name, one);
     }
   }

@@ -1,19 +1,21 @@
 // The frame: which view is shown, what is read, keys, light and dark.
 
 import { announce, clear, h, trouble } from "./dom.js";
-import { forgetKey, get, hasKey } from "./api.js";
-import { VIEWS, link, state } from "./address.js";
+import { get } from "./api.js";
+import { link, state, VIEWS } from "./address.js";
+import { help, listen } from "./keys.js";
 
-const NAMES = { search: "Search", why: "Why", read: "Read", time: "Time", context: "Context", health: "Health" };
-const KEYS = [
-  ["/", "go to the question"], ["j  ↓", "next result"], ["k  ↑", "previous result"],
-  ["Enter", "open the result"], ["w", "why is this result here?"], ["Esc", "back"],
-  ["g then s y r t c h", "go to search, why, read, time, context, health"], ["?", "this list"],
-];
+const NAMES = {
+  search: "Search",
+  why: "Why",
+  read: "Read",
+  time: "Time",
+  context: "Context",
+  health: "Health",
+};
 const main = document.getElementById("main");
 let shown = new AbortController();
 let first = true;
-let jump = 0;
 
 // --- views -----------------------------------------------------------------------------------------
 
@@ -55,21 +57,42 @@ function replace(address) {
   navigation(state());
 }
 
-function refresh() { return show(scrollY); }
+function refresh() {
+  return show(scrollY);
+}
 
 addEventListener("popstate", (event) => show(event.state?.scroll));
 document.addEventListener("click", (event) => {
   const anchor = event.target.closest?.("a[href]");
-  if (!anchor || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  if (
+    !anchor ||
+    event.defaultPrevented ||
+    event.button ||
+    event.metaKey ||
+    event.ctrlKey ||
+    event.shiftKey
+  )
+    return;
   const href = anchor.getAttribute("href");
-  if (!(href instanceof Object) && (href === "/" || href.startsWith("/?"))) { event.preventDefault(); go(href); }
+  if (href === "/" || href.startsWith("/?")) {
+    event.preventDefault();
+    go(href);
+  }
 });
 
 // --- head ------------------------------------------------------------------------------------------
 
 function navigation(here) {
-  clear(document.getElementById("views"), VIEWS.map((view) =>
-    h("a", { href: link({ view }), "aria-current": view === here.view ? "page" : null }, NAMES[view])));
+  clear(
+    document.getElementById("views"),
+    VIEWS.map((view) =>
+      h(
+        "a",
+        { href: link({ view }), "aria-current": view === here.view ? "page" : null },
+        NAMES[view],
+      ),
+    ),
+  );
 }
 
 let known = null;
@@ -80,7 +103,10 @@ async function readContexts(here) {
   try {
     if (known?.repo !== here.repo) {
       const [baselines, revisions, all] = await Promise.all([
-        get("/v1/baselines"), get("/v1/revisions", { limit: 30 }), get("/v1/repositories")]);
+        get("/v1/baselines"),
+        get("/v1/revisions", { limit: 30 }),
+        get("/v1/repositories"),
+      ]);
       known = { repo: here.repo, ...baselines, ...revisions, ...all };
     }
     choices(box, state());
@@ -89,7 +115,9 @@ async function readContexts(here) {
   }
 }
 
-export const forgetHistory = () => { known = null; };
+export const forgetHistory = () => {
+  known = null;
+};
 
 function choices(box, here) {
   const head = known.revisions[0]?.number ?? 0;
@@ -97,31 +125,91 @@ function choices(box, here) {
   const published = known.baselines.find((b) => b.published);
   if (published) options.push(["published", `Published · ${published.id}`]);
   for (const one of known.baselines) options.push([`baseline:${one.id}`, `Baseline ${one.id}`]);
-  for (const one of known.revisions.slice(1)) if (!one.dropped) options.push([`revision:${one.number}`, `Revision ${one.number}`]);
+  for (const one of known.revisions.slice(1))
+    if (!one.dropped) options.push([`revision:${one.number}`, `Revision ${one.number}`]);
   if (!options.some(([value]) => value === here.at)) options.push([here.at, here.at]);
-  const select = h("select", { id: "at", onchange: (e) => go(link({ ...Object.fromEntries(here.given), f: here.given.getAll("f"), at: e.target.value, version: null })) },
-    options.map(([value, name]) => h("option", { value, selected: value === here.at }, name)));
-  const made = [h("label", { for: "at", class: here.at === "head" ? "unseen" : "past" }, here.at === "head" ? "Read at" : "Reading the past"), select];
+  const select = h(
+    "select",
+    {
+      id: "at",
+      onchange: (e) =>
+        go(
+          link({
+            ...Object.fromEntries(here.given),
+            f: here.given.getAll("f"),
+            at: e.target.value,
+            version: null,
+          }),
+        ),
+    },
+    options.map(([value, name]) => h("option", { value, selected: value === here.at }, name)),
+  );
+  const made = [
+    h(
+      "label",
+      { for: "at", class: here.at === "head" ? "unseen" : "past" },
+      here.at === "head" ? "Read at" : "Reading the past",
+    ),
+    select,
+  ];
   if (known.repositories.length > 1 || here.repo) made.unshift(...repositories(here));
   clear(box.querySelector(".reads"), ...made);
 }
 
 function repositories(here) {
-  const names = [...new Set([known.default, ...known.repositories, ...(here.repo ? [here.repo] : [])])];
-  return [h("label", { for: "repo", class: "unseen" }, "Repository"),
-    h("select", { id: "repo", onchange: (e) => go(link({ view: here.view, at: null, f: null, repo: e.target.value })) },
-      names.map((name) => h("option", { value: name, selected: name === (here.repo || known.default) }, name)))];
+  const names = [
+    ...new Set([known.default, ...known.repositories, ...(here.repo ? [here.repo] : [])]),
+  ];
+  return [
+    h("label", { for: "repo", class: "unseen" }, "Repository"),
+    h(
+      "select",
+      {
+        id: "repo",
+        onchange: (e) => go(link({ view: here.view, at: null, f: null, repo: e.target.value })),
+      },
+      names.map((name) =>
+        h("option", { value: name, selected: name === (here.repo || known.default) }, name),
+      ),
+    ),
+  ];
 }
 
 function repositoryField() {
-  return h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); go(link({ repo: event.target.elements.repo.value })); } },
-    h("label", { for: "repo" }, "Repository"), h("input", { id: "repo", name: "repo", required: true, size: 12 }));
+  return h(
+    "form",
+    {
+      class: "row",
+      onsubmit: (event) => {
+        event.preventDefault();
+        go(link({ repo: event.target.elements.repo.value }));
+      },
+    },
+    h("label", { for: "repo" }, "Repository"),
+    h("input", { id: "repo", name: "repo", required: true, size: 12 }),
+  );
 }
 
 function tools(box) {
-  box.append(h("div", { class: "reads" }),
-    h("button", { type: "button", class: "plain icon", "aria-label": "Light or dark", title: "Light or dark", onclick: turn }, "◐"),
-    h("button", { type: "button", class: "plain icon", "aria-label": "Keys", title: "Keys", onclick: help }, "?"));
+  box.append(
+    h("div", { class: "reads" }),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "plain icon",
+        "aria-label": "Light or dark",
+        title: "Light or dark",
+        onclick: turn,
+      },
+      "◐",
+    ),
+    h(
+      "button",
+      { type: "button", class: "plain icon", "aria-label": "Keys", title: "Keys", onclick: help },
+      "?",
+    ),
+  );
 }
 
 // --- light and dark --------------------------------------------------------------------------------
@@ -132,64 +220,30 @@ function turn() {
   const now = document.documentElement.dataset.theme || (dark.matches ? "dark" : "light");
   const next = now === "dark" ? "light" : "dark";
   document.documentElement.dataset.theme = next;
-  try { localStorage.setItem("sourcebook.theme", next); } catch { /* not kept, then */ }
+  try {
+    localStorage.setItem("sourcebook.theme", next);
+  } catch {
+    /* not kept, then */
+  }
   announce(`${next} colours`);
 }
-
-// --- keys ------------------------------------------------------------------------------------------
-
-function help() {
-  document.querySelector("dialog.keys")?.remove();
-  const dialog = h("dialog", { class: "dialog keys", "aria-labelledby": "keys-title" },
-    h("h2", { id: "keys-title" }, "Keys"),
-    h("dl", { class: "keylist" }, KEYS.map(([key, what]) => [h("dt", null, key.split("  ").map((k) => [h("kbd", null, k), " "])), h("dd", null, what)])),
-    h("form", { method: "dialog", class: "row end" }, hasKey() ? h("button", { type: "submit", class: "plain", onclick: () => { forgetKey(); location.assign("/"); } }, "Forget the API key") : null, h("button", { type: "submit", class: "primary" }, "Close")));
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
-}
-
-const typing = (element) => element.matches?.("input:not([type=checkbox]):not([type=radio]):not([type=range]), textarea, select");
-
-function move(step) {
-  const stops = [...main.querySelectorAll("[data-stop]")].filter((stop) => stop.getClientRects().length);
-  if (!stops.length) return false;
-  const card = document.activeElement.closest?.("[data-card]");
-  const at = stops.findIndex((stop) => stop === document.activeElement || (card && card.contains(stop)));
-  const next = at + step;
-  if (next < 0) { main.querySelector("#q")?.focus(); return true; }
-  const stop = stops[Math.min(next, stops.length - 1)];
-  stop.focus();
-  (stop.closest("[data-card]") || stop).scrollIntoView({ block: "nearest" });
-  return true;
-}
-
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-  const target = event.target;
-  if (typing(target)) {
-    if (event.key === "Escape") target.blur();
-    else if (event.key === "ArrowDown" && target.id === "q" && move(1)) event.preventDefault();
-    return;
-  }
-  if (jump && event.timeStamp - jump < 1200 && "syrtch".includes(event.key)) {
-    const view = { s: "search", y: "why", r: "read", t: "time", c: "context", h: "health" }[event.key];
-    jump = 0;
-    return void go(link({ view }));
-  }
-  jump = event.key === "g" ? event.timeStamp : 0;
-  const arrows = target.closest?.("[data-arrows]") ? [] : ["ArrowDown", "ArrowUp"];
-  if (event.key === "/") { const q = main.querySelector("#q"); if (q) { event.preventDefault(); q.focus(); q.select(); } else { event.preventDefault(); go(link({ view: "search" })); } }
-  else if (event.key === "?") { event.preventDefault(); help(); }
-  else if (event.key === "j" || event.key === arrows[0]) { if (move(1)) event.preventDefault(); }
-  else if (event.key === "k" || event.key === arrows[1]) { if (move(-1)) event.preventDefault(); }
-  else if (event.key === "w") target.closest?.("[data-card]")?.querySelector("[data-why]")?.click();
-  else if (event.key === "Escape") { if (state().view !== "search") history.length > 1 ? history.back() : go(link({ view: "search" })); }
-});
 
 // --- start -----------------------------------------------------------------------------------------
 
 history.scrollRestoration = "manual";
+listen(main, go);
 show();
-get("/health").then((told) => clear(document.getElementById("foot"),
-  h("p", null, `Sourcebook ${told.version} · `, h("a", { href: "/openapi.json" }, "HTTP interface"), " · every view is a link that can be sent"))).catch(() => {});
+get("/health")
+  .then((told) =>
+    clear(
+      document.getElementById("foot"),
+      h(
+        "p",
+        null,
+        `Sourcebook ${told.version} · `,
+        h("a", { href: "/openapi.json" }, "HTTP interface"),
+        " · every view is a link that can be sent",
+      ),
+    ),
+  )
+  .catch(() => {});

@@ -1,27 +1,38 @@
 // One hit: what it says, how sure that is, what is to be known of its document, and why it is here.
 
-import { announce, bar, copier, h, said, short, svg, picture } from "./dom.js";
+import { announce, bar, copier, h, said, short } from "./dom.js";
 import { post } from "./api.js";
-import { link, toRead } from "./address.js";
-import { marked, places, prose, window_ } from "./words.js";
+import { toRead } from "./address.js";
+import { stages } from "./stages.js";
+import { around, marked, places, prose } from "./words.js";
 
 const CUT = 340;
-const LISTS = [["dense", "meaning"], ["sparse", "words"], ["staged", "section"], ["combined", "both"]];
-
 export const base = (path) => String(path).split("/").pop();
-export const documentTitle = (hit) => hit.metadata?.title || hit.section_path?.[0] || base(hit.source || hit.element_id);
+export const documentTitle = (hit) =>
+  hit.metadata?.title || hit.section_path?.[0] || base(hit.source || hit.element_id);
 
 export function relevance(value) {
-  if (value === null || value === undefined) return h("span", { class: "relevance none" }, "not judged");
-  return h("span", { class: "relevance", title: "How likely it is that this passage answers the question" },
-    bar(value, `relevance ${short(value)}`), h("span", { class: "figure", "aria-hidden": "true" }, short(value)));
+  if (value === null || value === undefined)
+    return h("span", { class: "relevance none" }, "not judged");
+  return h(
+    "span",
+    { class: "relevance", title: "How likely it is that this passage answers the question" },
+    bar(value, `relevance ${short(value)}`),
+    h("span", { class: "figure", "aria-hidden": "true" }, short(value)),
+  );
 }
 
 export function quality(told) {
   if (!told) return null;
   const word = told.overall >= 0.6 ? "good" : told.overall >= 0.4 ? "fair" : "low";
-  return h("span", { class: `badge quality-${word}`, title: `authenticity ${short(told.authenticity)}, necessity ${short(told.necessity)}, ${told.words} words` },
-    `${word} quality ${short(told.overall)}`);
+  return h(
+    "span",
+    {
+      class: `badge quality-${word}`,
+      title: `authenticity ${short(told.authenticity)}, necessity ${short(told.necessity)}, ${told.words} words`,
+    },
+    `${word} quality ${short(told.overall)}`,
+  );
 }
 
 function badges(hit) {
@@ -31,28 +42,51 @@ function badges(hit) {
   const old = named("superseded");
   if (old) {
     const by = old.reason.replace(/^by /, "");
-    made.push(h("span", { class: "badge old" }, "Superseded", by ? [" by ", h("a", { href: toRead(by) }, said(base(by)))] : null));
+    made.push(
+      h(
+        "span",
+        { class: "badge old" },
+        "Superseded",
+        by ? [" by ", h("a", { href: toRead(by) }, said(base(by)))] : null,
+      ),
+    );
   }
-  if (binding === true || binding === "true") made.push(h("span", { class: "badge binding" }, "Binding"));
-  if (binding === false || binding === "false") made.push(h("span", { class: "badge" }, "Not binding"));
+  if (binding === true || binding === "true")
+    made.push(h("span", { class: "badge binding" }, "Binding"));
+  if (binding === false || binding === "false")
+    made.push(h("span", { class: "badge" }, "Not binding"));
   if (named("primary")) made.push(h("span", { class: "badge" }, "Primary source"));
   if (named("asked_type")) made.push(h("span", { class: "badge" }, "The type asked for"));
   if (hit.scores.exact) made.push(h("span", { class: "badge" }, "Exact match"));
-  if (hit.quality?.stub_type) made.push(h("span", { class: "badge" }, `Stub: ${hit.quality.stub_type}`));
+  if (hit.quality?.stub_type)
+    made.push(h("span", { class: "badge" }, `Stub: ${hit.quality.stub_type}`));
   made.push(quality(hit.quality));
   return made;
 }
 
 export function trail(hit) {
-  const parts = [documentTitle(hit), ...(hit.section_path || []).filter((part, i) => !(i === 0 && documentTitle(hit).startsWith(part)))];
+  const parts = [
+    documentTitle(hit),
+    ...(hit.section_path || []).filter(
+      (part, i) => !(i === 0 && documentTitle(hit).startsWith(part)),
+    ),
+  ];
   if (parts.at(-1) === hit.title && parts.length > 1) parts.pop();
-  return h("p", { class: "trail" }, parts.flatMap((part, i) => [i ? h("span", { class: "sep", "aria-hidden": "true" }, " › ") : null, said(part)]));
+  return h(
+    "p",
+    { class: "trail" },
+    parts.flatMap((part, i) => [
+      i ? h("span", { class: "sep", "aria-hidden": "true" }, " › ") : null,
+      said(part),
+    ]),
+  );
 }
 
 // Without the heading that stands above it anyway, and without the marks of headings.
 function plain(text, title) {
   const first = /^\s*#{0,6}\s*(.*)\n+/.exec(text);
-  const rest = first && title && first[1].trim() === title.trim() ? text.slice(first[0].length) : text;
+  const rest =
+    first && title && first[1].trim() === title.trim() ? text.slice(first[0].length) : text;
   return (rest.trim() ? rest : text).replace(/^#{1,6}[ \t]+/gm, "");
 }
 
@@ -61,17 +95,39 @@ export function snippet(text, keywords, title) {
   const whole = text;
   text = plain(text, title);
   const found = places(text.slice(0, 200000), keywords);
-  const [start, end] = window_(text, found, CUT);
+  const [start, end] = around(text, found, CUT);
   const cut = end - start < text.length;
-  box.append(h("p", { dir: "auto" }, start > 0 ? "… " : null, ...marked(text, start, end, found), end < text.length ? " …" : null));
+  box.append(
+    h(
+      "p",
+      { dir: "auto" },
+      start > 0 ? "… " : null,
+      ...marked(text, start, end, found),
+      end < text.length ? " …" : null,
+    ),
+  );
   if (cut) {
-    const more = h("button", { type: "button", class: "plain more", "aria-expanded": "false", onclick: () => {
-      const open = more.getAttribute("aria-expanded") === "true";
-      more.setAttribute("aria-expanded", String(!open));
-      more.textContent = open ? "Show more" : "Show less";
-      if (open) { box.querySelector(".prose").remove(); box.firstChild.hidden = false; }
-      else { box.firstChild.hidden = true; box.insertBefore(prose(whole, keywords), more); }
-    } }, "Show more");
+    const more = h(
+      "button",
+      {
+        type: "button",
+        class: "plain more",
+        "aria-expanded": "false",
+        onclick: () => {
+          const open = more.getAttribute("aria-expanded") === "true";
+          more.setAttribute("aria-expanded", String(!open));
+          more.textContent = open ? "Show more" : "Show less";
+          if (open) {
+            box.querySelector(".prose").remove();
+            box.firstChild.hidden = false;
+          } else {
+            box.firstChild.hidden = true;
+            box.insertBefore(prose(whole, keywords), more);
+          }
+        },
+      },
+      "Show more",
+    );
     box.append(more);
   }
   return box;
@@ -81,68 +137,97 @@ export function card(hit, answer, { small = false } = {}) {
   const id = `why-${hit.rank}-${hit.version_id}`;
   const at = answer.read_context.selector === "head" ? null : undefined;
   const body = h("div", { class: "why-box", id, hidden: true });
-  const why = h("button", { type: "button", class: "plain", "data-why": true, "aria-expanded": "false", "aria-controls": id, onclick: () => {
-    const open = body.hidden;
-    body.hidden = !open;
-    why.setAttribute("aria-expanded", String(open));
-    if (open && !body.firstChild) body.append(stages(hit));
-  } }, "Why");
+  const why = h(
+    "button",
+    {
+      type: "button",
+      class: "plain",
+      "data-why": true,
+      "aria-expanded": "false",
+      "aria-controls": id,
+      onclick: () => {
+        const open = body.hidden;
+        body.hidden = !open;
+        why.setAttribute("aria-expanded", String(open));
+        if (open && !body.firstChild) body.append(stages(hit));
+      },
+    },
+    "Why",
+  );
   const read = toRead(hit.node_id, { q: answer.query.text, ...(at === null ? { at: null } : {}) });
-  return h("li", { class: "hit", "data-card": true, "data-node": hit.node_id },
-    h("div", { class: "lead" },
+  return h(
+    "li",
+    { class: "hit", "data-card": true, "data-node": hit.node_id },
+    h(
+      "div",
+      { class: "lead" },
       h("span", { class: "rank", "aria-label": `place ${hit.rank}` }, hit.rank),
-      h("h3", null, h("a", { href: read, "data-stop": true }, said(hit.title || documentTitle(hit)))),
-      relevance(hit.relevance)),
+      h(
+        "h3",
+        null,
+        h("a", { href: read, "data-stop": true }, said(hit.title || documentTitle(hit))),
+      ),
+      relevance(hit.relevance),
+    ),
     trail(hit),
     snippet(hit.text || hit.title, answer.query.keywords, hit.title),
     small ? null : h("div", { class: "badges" }, badges(hit)),
-    small ? null : h("div", { class: "acts" },
-      h("span", { class: "place" }, said(base(hit.source)), hit.page ? ` · page ${hit.page}` : "", ` · ${hit.start}–${hit.end}`),
-      why, copier("Copy citation", JSON.stringify(hit.citation)), judge(hit, answer)),
-    body);
+    small
+      ? null
+      : h(
+          "div",
+          { class: "acts" },
+          h(
+            "span",
+            { class: "place" },
+            said(base(hit.source)),
+            hit.page ? ` · page ${hit.page}` : "",
+            ` · ${hit.start}–${hit.end}`,
+          ),
+          why,
+          copier("Copy citation", JSON.stringify(hit.citation)),
+          judge(hit, answer),
+        ),
+    body,
+  );
 }
 
 function judge(hit, answer) {
   const say = async (judgment, button) => {
     try {
-      await post("/v1/feedback", { query: answer.query.text, citation: hit.citation, judgment, read_context: `revision:${(hit.read_context || answer.read_context).revision}` });
-      for (const each of button.parentNode.children) each.setAttribute("aria-pressed", String(each === button));
+      await post("/v1/feedback", {
+        query: answer.query.text,
+        citation: hit.citation,
+        judgment,
+        read_context: `revision:${(hit.read_context || answer.read_context).revision}`,
+      });
+      for (const each of button.parentNode.children)
+        each.setAttribute("aria-pressed", String(each === button));
       announce("Thank you");
-    } catch (error) { announce(error.message); button.title = error.message; }
+    } catch (error) {
+      announce(error.message);
+      button.title = error.message;
+    }
   };
-  return h("span", { class: "judge", role: "group", "aria-label": "Did this help?" },
-    [["helpful", "Helpful"], ["not_helpful", "Not helpful"]].map(([value, label]) =>
-      h("button", { type: "button", class: "plain", "aria-pressed": "false", onclick: (event) => say(value, event.currentTarget) }, label)));
+  return h(
+    "span",
+    { class: "judge", role: "group", "aria-label": "Did this help?" },
+    [
+      ["helpful", "Helpful"],
+      ["not_helpful", "Not helpful"],
+    ].map(([value, label]) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: "plain",
+          "aria-pressed": "false",
+          onclick: (event) => say(value, event.currentTarget),
+        },
+        label,
+      ),
+    ),
+  );
 }
 
 // --- why -------------------------------------------------------------------------------------------
-
-// The ranks that each search gave it, and where it ended: high is good.
-export function ranks(hit, last = "place") {
-  const points = [...LISTS.map(([name, label]) => [label, hit.scores[`${name}_rank`]]), [last, hit.rank]];
-  const width = 340, height = 84, left = 28, step = (width - 2 * left) / (points.length - 1);
-  const y = (rank) => 24 + (Math.log(Math.min(rank, 100)) / Math.log(100)) * 32;
-  const told = points.map(([label, rank]) => `${label} ${rank ? `rank ${rank}` : "did not find it"}`).join(", ");
-  const placed = points.map(([label, rank], i) => ({ label, rank, x: left + i * step, y: rank ? y(rank) : 56 }));
-  const path = placed.filter((p) => p.rank).map((p, i) => `${i ? "L" : "M"}${p.x.toFixed(1)} ${p.y.toFixed(1)}`).join(" ");
-  return picture(told, width, height,
-    svg("path", { d: `M${left} 24H${width - left}`, class: "axis" }),
-    svg("path", { d: path, class: "line" }),
-    placed.map((p, i) => [
-      svg("circle", { cx: p.x, cy: p.y, r: i === placed.length - 1 ? 6 : 4, class: p.rank ? (i === placed.length - 1 ? "dot last" : "dot") : "dot none" }),
-      p.rank ? svg("text", { x: p.x, y: p.y - 10, class: "value" }, `#${p.rank}`) : null,
-      svg("text", { x: p.x, y: height - 4, class: "label" }, p.label)]));
-}
-
-export function stages(hit) {
-  const scores = hit.scores;
-  const rows = [
-    ["meaning", scores.dense, "cosine with the question", 3], ["words", scores.sparse, "BM25", 2],
-    ["fused", scores.fused, "all lists by their ranks", 4], ["reranked", scores.rerank, "what the reranker says", 2],
-    ["relevance", hit.relevance, "how likely it answers", 3]];
-  const cells = rows.filter(([, value]) => value !== null && value !== undefined).map(([name, value, what, digits]) => h("div", { class: "stage", title: what }, h("dt", null, name), h("dd", null, short(value, digits))));
-  for (const each of hit.adjustments) cells.push(h("div", { class: "stage", title: each.reason }, h("dt", null, each.name.replace("_", " ")), h("dd", null, `× ${each.factor}`)));
-  if (scores.adjusted !== null && scores.adjusted !== undefined) cells.push(h("div", { class: "stage end", title: "what the hits are ordered by" }, h("dt", null, "ordered by"), h("dd", null, short(scores.adjusted, 3))));
-  return h("div", { class: "stages" }, ranks(hit), h("dl", { class: "stage-row" }, cells),
-    h("p", { class: "help" }, h("a", { href: link({ view: "why", x: hit.node_id }) }, "What became of the others")));
-}
