@@ -49,10 +49,10 @@ def test_nothing_leaks(opens: Opens) -> None:
 def test_nothing_leaks_on_postgresql(postgres_url: str) -> None:
     with ExitStack() as databases:
         report = isolation.run(
-            lambda: EngineSurface(databases.enter_context(scratch_store(postgres_url))), worlds=6
+            lambda: EngineSurface(databases.enter_context(scratch_store(postgres_url))), worlds=3
         )
     assert "\n".join(map(str, report.leaks)) == ""
-    assert report.observations == 6 * 24
+    assert report.observations == 3 * 24
 
 
 # --- a wall less ---------------------------------------------------------------------------------

@@ -173,6 +173,28 @@ def test_a_user_who_may_make_no_role_is_walled_all_the_same(postgres_url: str) -
             db.execute(f"DROP ROLE {name}")
 
 
+def test_a_user_with_the_rights_of_the_role_alone_can_do_the_work(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    """It owns nothing: what only the owner may do is left to the owner."""
+    name = "sourcebook_login"
+    put(store, tree("a", ["first"]))
+    with psycopg.connect(postgres_url, autocommit=True) as db:
+        db.execute(f"CREATE ROLE {name} LOGIN IN ROLE {ROLE}")
+        try:
+            opened = PostgresStore.open(psycopg.conninfo.make_conninfo(postgres_url, user=name))
+            assert opened.walled
+            assert put(opened, tree("b", ["second"])) == 2
+            assert bodies(opened, 2) == {"first", "second"}
+            opened.register_space(SCOPE, SPACE)
+            opened.tend(SCOPE)
+            opened.vacuum()
+            assert opened.storage()["bytes"] > 0
+            opened.close()
+        finally:
+            db.execute(f"DROP ROLE {name}")
+
+
 # --- writers -------------------------------------------------------------------------------------
 
 
