@@ -45,8 +45,8 @@ async function show(restored = null) {
 }
 
 function go(address) {
-  history.replaceState({ scroll: scrollY }, "");
-  history.pushState(null, "", address);
+  history.replaceState({ ...history.state, scroll: scrollY }, "");
+  history.pushState({ inside: true }, "", address);
   scrollTo(0, 0);
   return show();
 }

@@ -42,7 +42,7 @@ export async function show(main, here, page) {
     later.cancel();
     controller.abort();
   });
-  const later = debounce(() => ask(), 150);
+  const later = debounce(() => ask(), 400);
   const change = (more) => {
     Object.assign(wanted, more);
     page.replace(address());
@@ -103,6 +103,7 @@ function fields(wanted, change) {
         min: 0,
         max: SIZES.length - 1,
         step: 1,
+        "aria-valuetext": `${wanted.tokens} tokens`,
         value: at < 0 ? SIZES.length - 1 : at,
         oninput: (e) => {
           const size = SIZES[e.target.value];

@@ -98,7 +98,7 @@ export function listen(main, go) {
 
   function back() {
     if (state().view === "search") return;
-    if (history.length > 1) history.back();
+    if (history.state?.inside) history.back();
     else go(link({ view: "search" }));
   }
 
