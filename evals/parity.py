@@ -1,10 +1,11 @@
 """Whether both stores give the same answers: SciFact, Cranfield, the CC&Rs and ArchiSurance.
 
-    python evals/parity.py POSTGRESQL_URL [--data DIR] [--store URL] [--json FILE]
+    python evals/parity.py [--url URL] [--data DIR] [--store URL] [--json FILE]
 
 Each collection is indexed in the embedded store (--store) and on PostgreSQL, with the same vectors:
 those of the first are put into the second. Then every question is asked of both, mode by mode: how
-often the first ten passages are the same, in order and with scores, and nDCG@10 of each.
+often the first ten passages are the same, in order and with scores, and nDCG@10 of each. Without
+--url a PostgreSQL server of its own is started and thrown away.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+
+sys.path.insert(1, str(Path(__file__).parents[1]))
 
 import numpy as np
 from _program import report
@@ -26,6 +31,7 @@ from sourcebook.ingest import Request
 from sourcebook.measures import ndcg
 from sourcebook.model import Document, Hit
 from sourcebook.sources import read
+from tests.postgres import temporary
 
 GOLDEN = Path(__file__).parent / "golden"
 ASKED = ("sparse", "dense", "hybrid", "default")
@@ -138,7 +144,7 @@ def compare(first: Sourcebook, second: Sourcebook, one: Set, mode: str) -> dict[
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("url", help="of a PostgreSQL store")
+    parser.add_argument("--url", help="of a PostgreSQL store")
     default = os.environ.get("SOURCEBOOK_DATA", "../shared/data")
     parser.add_argument("--data", type=Path, default=Path(default))
     parser.add_argument("--store", default="sqlite:///.sourcebook/eval.db")
@@ -146,10 +152,23 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+@contextmanager
+def serving(url: str | None) -> Iterator[str]:
+    if url:
+        yield url
+        return
+    with temporary() as started:
+        yield started.url()
+
+
 def main() -> None:
     given = arguments()
     result: dict[str, object] = {}
-    with Sourcebook.open(given.store) as embedded, Sourcebook.open(given.url) as server:
+    with (
+        serving(given.url) as url,
+        Sourcebook.open(given.store) as embedded,
+        Sourcebook.open(url) as server,
+    ):
         for one in sets(given.data):
             first, second = (e.in_repository(one.name).unlogged() for e in (embedded, server))
             index(first, second, one)
