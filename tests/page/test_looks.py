@@ -42,7 +42,7 @@ def kept(page: Page, name: str, tmp_path: Path) -> None:
     page.mouse.move(0, 0)
     page.screenshot(path=picture)
     with Image.open(picture) as drawn:
-        drawn.convert("RGB").quantize(128).save(picture, optimize=True)
+        drawn.convert("RGB").quantize(256).save(picture, optimize=True)
     assert 2_000 < picture.stat().st_size < 150_000
 
 
