@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import NamedTuple
 
 import psycopg
 import pytest
 
 from sourcebook.errors import StoreUnavailable
+from sourcebook.indexing import Pace
 from sourcebook.model import PreparedQuery
 from sourcebook.ports import Within
 from sourcebook.stores.postgres import replica as module
 from sourcebook.stores.postgres.store import PostgresStore
-from tests.postgres import Server, replica, temporary
+from sourcebook.testing.embedding import WordEmbedder
+from sourcebook.testing.surface import make_engine
+from sourcebook.worker import Worker
+from tests.postgres import FAST, Server, replica, temporary
 from tests.stores.conformance import SCOPE, SPACE, bodies, head, put, tree, units
 
 
@@ -88,7 +94,7 @@ def test_reads_go_to_a_replica_that_has_the_revision_and_survive_the_primary(
     with pytest.raises(StoreUnavailable):
         head(store)
 
-    pair.primary.start()
+    pair.primary.start(*FAST)
     assert head(store) == 2
     assert put(store, tree("c", ["after"])) == 3
     reached(pair, 3)
@@ -96,7 +102,7 @@ def test_reads_go_to_a_replica_that_has_the_revision_and_survive_the_primary(
 
     pair.replica.stop("immediate")
     assert bodies(store, 3) == {"red fox", "blue sky", "after"}
-    pair.replica.start()
+    pair.replica.start(*FAST)
     store.close()
 
 
@@ -110,4 +116,28 @@ def test_a_replica_alone_is_read_and_not_written(pair: Pair) -> None:
     assert "once more" in bodies(store, last)
     with pytest.raises(Exception, match="can only be read"):
         put(store, tree("f", ["no"]))
+    store.close()
+
+
+def test_a_worker_goes_on_when_the_primary_is_back(pair: Pair, tmp_path: Path) -> None:
+    store = PostgresStore.open(pair.primary.url(), busy_timeout=3)
+    engine = make_engine(store, {"words": WordEmbedder()})
+    (tmp_path / "a.txt").write_text("Owls hunt at night.")
+    engine.ingest(tmp_path / "a.txt")
+    worker = Worker(lambda: [engine], Pace(first_pause_s=0.05, longest_pause_s=0.2))
+    running = threading.Thread(target=worker.run)
+    running.start()
+    pair.primary.stop("immediate")
+    time.sleep(0.5)
+    pair.primary.start(*FAST)
+    with store.commit(engine.scope) as writer:
+        writer.put(tree("b", ["bats too"]))
+    for _ in range(600):
+        if not engine.lag()[0]:
+            break
+        time.sleep(0.05)
+    worker.stop.set()
+    running.join()
+    assert engine.lag() == (0, 0)
+    assert worker.stored >= 1
     store.close()
