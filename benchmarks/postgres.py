@@ -211,6 +211,7 @@ def measure(engine: Engine, truth: Truth, asked: Sequence[str]) -> dict[str, obj
             "recall@10 dense": overlap(found, true),
             "recall@10 hybrid": overlap(answers, right),
         }
+        say(json.dumps(result[label]))
     return result
 
 
@@ -227,8 +228,9 @@ def beside(plain: Plain, asked: Sequence[str], vectors: Sequence[np.ndarray]) ->
             def search(n: int, r: str = reading, k: Any = kept) -> list[int]:
                 return plain.search(r, asked[n], vectors[n], k)
 
-            count = min(len(asked), 100 if reading == "as written" else 20)
+            count = min(len(asked), 100 if reading == "as written" else 10)
             result[f"{reading}, {label}"] = timed(search, count, warm=3)
+            say(json.dumps(result[f"{reading}, {label}"]))
     result["share of questions whose words are all in a passage"] = plain.answered(asked)
     return result
 
