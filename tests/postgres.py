@@ -33,6 +33,7 @@ PROGRAMS = Path(_PACKAGE.origin if _PACKAGE and _PACKAGE.origin else "").parent 
 FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off")
 """For tests: they survive a crash of the server, not of the machine."""
 _NOBODY = "nobody"
+_TEMPORARY = "sourcebook-test-pg-"
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,8 @@ def _open_to_all(folder: Path) -> bool:
 @contextmanager
 def temporary(*options: str) -> Iterator[Server]:
     """A server of its own, gone at the end."""
-    server = Server(Path(tempfile.mkdtemp(prefix="sourcebook-pg-", dir="/tmp")))
+    _sweep()
+    server = Server(_new_folder())
     try:
         server.make()
         server.start(*FAST, *options)
@@ -117,7 +119,7 @@ def temporary(*options: str) -> Iterator[Server]:
 @contextmanager
 def replica(primary: Server) -> Iterator[Server]:
     """A server that follows another one, gone at the end."""
-    server = Server(Path(tempfile.mkdtemp(prefix="sourcebook-pg-", dir="/tmp")))
+    server = Server(_new_folder())
     try:
         server.prepare()
         source = ["-h", str(primary.folder), "-U", "postgres"]
@@ -127,6 +129,30 @@ def replica(primary: Server) -> Iterator[Server]:
     finally:
         server.stop("immediate")
         shutil.rmtree(server.folder, ignore_errors=True)
+
+
+def _new_folder() -> Path:
+    """Named after who made it. A socket's path may not be long, so it lies near the root."""
+    return Path(tempfile.mkdtemp(prefix=f"{_TEMPORARY}{os.getpid()}-", dir="/tmp"))
+
+
+def _sweep() -> None:
+    """End what was left running by tests that were killed."""
+    for folder in Path("/tmp").glob(f"{_TEMPORARY}*"):
+        made_by = folder.name.removeprefix(_TEMPORARY).partition("-")[0]
+        if folder.stat().st_uid in (os.geteuid(), _nobody_id()) and not _lives(int(made_by)):
+            Server(folder).stop("immediate")
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def empty(url: str) -> None:
