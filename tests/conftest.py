@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from sourcebook import Sourcebook
 from sourcebook.ingest import Request
@@ -17,6 +18,9 @@ from sourcebook.stores.postgres.scratch import scratch
 from tests import postgres
 
 PROJECT = Path(__file__).parent.parent
+# How long it takes to make up an example says more of the machine than of the test.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

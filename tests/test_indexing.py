@@ -300,7 +300,9 @@ def test_a_text_that_brings_the_service_down_is_found(store: SqliteStore) -> Non
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.sampled_from("ok 500 refuse shape zero nan crash".split()), max_size=40))
 def test_whatever_a_model_does_it_ends_complete_or_with_every_failure_listed(

@@ -236,7 +236,10 @@ PARTS = st.sampled_from(
 TEXTS = st.lists(PARTS | st.text(max_size=30), max_size=12).map("".join)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(
     texts=st.lists(st.tuples(TEXTS, TEXTS), max_size=8),
     budget=st.integers(1, 300),

@@ -22,7 +22,9 @@ from tests.serve.mcp_clients import serving
 from tests.serve.mcp_world import World
 
 BOUNDED = settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 VERSION = "2026-07-28"

@@ -78,7 +78,9 @@ def outside(text: str, document: Document) -> str:
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html", "a.jsonl", "a", "a.bin"])
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(data=st.binary(max_size=300))
 def test_no_bytes_make_read_raise(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / name).write_bytes(data)

@@ -42,6 +42,10 @@ def _property(test: Any, stated: tuple[int, dict[str, Any]], share: float) -> An
         test(*args, **kwargs)
 
     number = max(round(most * share), 1)
-    relaxed = [HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
-    tried = settings(max_examples=number, deadline=None, suppress_health_check=relaxed)
+    relaxed = [
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.differing_executors,
+        HealthCheck.too_slow,
+    ]
+    tried = settings(max_examples=number, suppress_health_check=relaxed)
     return tried(given(**strategies)(own))
