@@ -32,11 +32,13 @@ _MARGIN = 20
 """Candidates more than asked for."""
 _SLACK = 2e-5
 """What single-precision sums over unit vectors may be wrong by (about 384 x 2**-24)."""
-_MORE = 1.25
-"""Candidates of the index, times those that should do."""
-_DEEP = 400
-"""How many candidates the index keeps while it searches (ef_search). With so many three of a
-thousand true neighbours were missed among the first ten, with half of it twenty-eight."""
+_MORE = 3.0
+"""Candidates of the index, times those that would do."""
+_LEAST = 1500
+"""Candidates of the index at least. Over a million passages, many of them much alike, so many found
+985 of a thousand true neighbours, a tenth of it 945."""
+_DEEP = 600
+"""How many candidates the index keeps while it searches (ef_search); it goes on from there."""
 _FURTHEST = 20_000
 """Candidates of the index; where that is not enough all are compared one by one."""
 _LOOK_S = 30.0
@@ -122,7 +124,7 @@ def _by_index(
 ) -> Rows | None:
     """Vectors among which the nearest are; None where too few of what the index finds may be."""
     share = min(len(rows) / max(numbers.vectors, 1), 1.0)
-    most = int(k / share * _MORE) + _MARGIN
+    most = max(int(k / share * _MORE), _LEAST)
     while most <= _FURTHEST:
         vectors = _candidates(session, place, numbers.dimensions, query, most)
         passages, _ = numbers.passages(vectors)
