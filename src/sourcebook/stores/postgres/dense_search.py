@@ -32,6 +32,9 @@ _MARGIN = 20
 """Candidates more than asked for."""
 _SLACK = 2e-5
 """What single-precision sums over unit vectors may be wrong by (about 384 x 2**-24)."""
+_ROUGH = 2e-3
+"""What half-precision images of unit vectors may be wrong by: what is further than that behind the
+k-th best is not read."""
 _MORE = 3.0
 """Candidates of the index, times those that would do."""
 _LEAST = 2500
@@ -126,17 +129,22 @@ def _by_index(
     share = min(len(rows) / max(numbers.vectors, 1), 1.0)
     most = max(int(k / share * _MORE), _LEAST)
     while most <= _FURTHEST:
-        vectors = _candidates(session, place, numbers.dimensions, query, most)
-        passages, _ = numbers.passages(vectors)
-        if _among(passages, rows).sum() >= k:
-            return vectors
+        vectors, distances = _candidates(session, place, numbers.dimensions, query, most)
+        passages, places = numbers.passages(vectors)
+        allowed = distances[places[_among(passages, rows)]]
+        if len(allowed) >= k:
+            furthest = np.partition(allowed, k - 1)[k - 1] + _ROUGH
+            return np.asarray(vectors[distances <= furthest])
         if len(vectors) < most:
             break
         most *= 4
     return None
 
 
-def _candidates(session: Session, place: Place, dimensions: int, query: Vectors, most: int) -> Rows:
+def _candidates(
+    session: Session, place: Place, dimensions: int, query: Vectors, most: int
+) -> tuple[Rows, Scores]:
+    """With their distances, in half precision."""
     run(
         session,
         "search_deeply",
@@ -150,7 +158,8 @@ def _candidates(session: Session, place: Place, dimensions: int, query: Vectors,
     values = {**asked, "query": _text(query), "most": most}
     # Planned anew each time: only a plan for these values can use the index of the space.
     found = session.db.execute(statement, values, prepare=False).fetchall()
-    return np.array([number for (number,) in found], np.int64)
+    vectors, distances = zip(*found, strict=True) if found else ((), ())
+    return np.array(vectors, np.int64), np.array(distances, np.float64)
 
 
 def _one_by_one(

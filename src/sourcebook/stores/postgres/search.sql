@@ -141,7 +141,8 @@ WHERE {mine e} AND e.space = :space AND e.number = ANY (:numbers)
 
 -- name: nearest
 -- By the index of the space, whose name and type are filled in.
-SELECT e.number FROM embedding e
+SELECT e.number, ((e.vector::halfvec(<dimensions>)) <#> :query::halfvec(<dimensions>))::float8
+FROM embedding e
 WHERE {mine e} AND e.space = <space>
 ORDER BY (e.vector::halfvec(<dimensions>)) <#> :query::halfvec(<dimensions>) LIMIT :most
 
