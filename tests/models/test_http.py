@@ -99,7 +99,7 @@ def test_no_answer_takes_longer_than_its_time(server: ChatServer, failure: str) 
     start = time.monotonic()
     with pytest.raises(ModelUnavailable, match=r"did not answer within 0\.3 s"):
         service(server, replace(QUICK, timeout_s=0.3)).post("x", {})
-    assert 0.2 < time.monotonic() - start < 1.5
+    assert 0.2 < time.monotonic() - start < 10
     assert len(server.requests) == 1
 
 
@@ -109,7 +109,7 @@ def test_a_total_time_bounds_all_tries_together(server: ChatServer) -> None:
     start = time.monotonic()
     with pytest.raises(ModelUnavailable, match="did not answer within"):
         service(server, replace(QUICK, timeout_s=30, total_s=0.4)).post("x", {})
-    assert time.monotonic() - start < 1.5
+    assert time.monotonic() - start < 10
 
 
 def test_a_huge_answer_is_not_read_to_its_end(server: ChatServer) -> None:

@@ -63,7 +63,7 @@ def test_who_is_out_of_time_does_not_start() -> None:
     started = time.monotonic()
     with busy(turns), pytest.raises(OutOfTime), turns.turn(Visit(started + 0.1)):
         pytest.fail("started")
-    assert 0.1 <= time.monotonic() - started < 2
+    assert 0.1 <= time.monotonic() - started < 10
     with pytest.raises(OutOfTime), turns.turn(Visit(started)):
         pytest.fail("started though its time was over before it came")
     assert (turns.in_flight, turns.waiting) == (0, 0)
