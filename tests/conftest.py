@@ -19,7 +19,9 @@ from tests import postgres
 
 PROJECT = Path(__file__).parent.parent
 # How long it takes to make up an example says more of the machine than of the test.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "patient", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("patient")
 
 
