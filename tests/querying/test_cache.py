@@ -66,13 +66,13 @@ def test_the_times_and_sizes_of_the_specification() -> None:
         cache._clock = clock
         clock.now = 0
         values: Cache[Any] = cache
-        for number in range(1000):
+        for number in range(3000):
             values.put(number, number)
-        assert len(cache) <= 512
+        assert len(cache) <= 2048
         clock.now = seconds - 1
-        assert values.get(999) == 999
+        assert values.get(2999) == 2999
         clock.now = seconds
-        assert values.get(999) is None
+        assert values.get(2999) is None
 
 
 def test_threads() -> None:

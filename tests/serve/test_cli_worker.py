@@ -149,7 +149,7 @@ def test_a_worker_works_until_it_is_told_to_stop(behind: Path, sign: signal.Sign
     line = json.loads(process.stderr.readline())
     assert (line["event"], line["stored"]) == ("batch", 1)
     os.kill(process.pid, sign)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 0
     assert err == ""
     assert json.loads(out)["stored"] == 1

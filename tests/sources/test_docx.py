@@ -342,10 +342,10 @@ OPEN, CLOSE = b"<w:document " + NAMESPACE + b"><w:body>", b"</w:body></w:documen
     ids=["bomb", "entities", "outside", "deep", "tags", "many"],
 )
 def test_bombs_are_refused_in_time(xml: bytes, reason: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     packing = zipfile.ZIP_DEFLATED if len(xml) > 100 << 20 else zipfile.ZIP_STORED
     assert reason in refusal(zipped(xml, packing))
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

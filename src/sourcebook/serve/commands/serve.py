@@ -9,7 +9,6 @@ import typer
 from rich.text import Text
 
 from sourcebook.serve.options import Json, chosen
-from sourcebook.serve.ready import Readiness
 from sourcebook.serve.render import console
 from sourcebook.serve.reply import write_json
 
@@ -31,6 +30,7 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Answer over HTTP, MCP and gRPC until stopped."""
+    from sourcebook.serve.ready import Readiness
 
     def announce(addresses: dict[str, str | None]) -> None:
         if as_json:
