@@ -184,9 +184,12 @@ def _principal_axes(vectors: Vectors, mean: Vectors) -> tuple[Vectors, int]:
 
 
 def _by_blocks(work: Callable[[slice], Result], size: int) -> list[Result]:
-    """The work on every block, on all cores."""
+    """The work on every block, on all cores where there are several."""
+    blocks = [slice(at, at + _BLOCK) for at in range(0, size, _BLOCK)]
+    if len(blocks) <= 1:
+        return [work(block) for block in blocks]
     with ThreadPoolExecutor() as pool:
-        return list(pool.map(work, (slice(at, at + _BLOCK) for at in range(0, size, _BLOCK))))
+        return list(pool.map(work, blocks))
 
 
 def _scale(values: Vectors) -> float:
