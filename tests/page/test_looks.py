@@ -85,6 +85,26 @@ def test_nothing_is_wider_than_a_phone(opened: Open, site: Site, tmp_path: Path)
         kept(page, f"{name}-phone", tmp_path)
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_no_words_of_the_neighbourhood_are_hidden(opened: Open, width: int) -> None:
+    page = opened(VIEWS["element"][0], viewport={"width": width, "height": 780})
+    settled(page, ".graph .tag")
+    hidden = page.evaluate(
+        """() => {
+          const within = (selector) => [...document.querySelectorAll(selector)].map((e) => {
+            const { left, right, top, bottom } = e.getBoundingClientRect();
+            return { said: e.textContent, left, right, top, bottom };
+          });
+          const tags = within(".graph .tag");
+          const others = [...within(".graph rect"), ...tags];
+          return tags.flatMap((a, i) => others.filter((b, j) => j !== i + others.length - tags.length
+            && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)
+            .map((b) => `${a.said} / ${b.said}`));
+        }"""
+    )
+    assert hidden == []
+
+
 def test_the_first_view_is_small(opened: Open, capsys: pytest.CaptureFixture[str]) -> None:
     page = opened(at(q=QUORUM))
     expect(page.locator(".hits[aria-busy=false] .hit").first).to_be_visible()

@@ -99,56 +99,74 @@ async function titles(ids, at, page) {
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 const named = (names, id) => names.get(id)?.title || id;
 
+// Around the element; on a narrow screen below it, each on a line of its own.
+function layout(count) {
+  return innerWidth < 704 ? column(count) : circle(count);
+}
+
+function circle(count) {
+  const width = 640,
+    w = 132,
+    height = Math.max(count < 3 ? 130 : 260, count * 34 + 60);
+  const centre = { x: width / 2, y: height / 2 };
+  const spots = Array.from({ length: count }, (_, i) => {
+    const angle = -Math.PI / 2 + ((i + 0.5) / count) * 2 * Math.PI;
+    const dx = Math.cos(angle) * ((width - w) / 2 - 4),
+      dy = Math.sin(angle) * (height / 2 - 28);
+    const x = centre.x + dx,
+      y = centre.y + dy;
+    const tag = { x: centre.x + dx * 0.56, y: centre.y + dy * 0.56 + 3 };
+    return { x, y, tag, edge: `M${centre.x},${centre.y}L${x},${y}` };
+  });
+  return { width, height, w, centre, spots };
+}
+
+function column(count) {
+  const width = 330,
+    w = 176,
+    row = 52;
+  const centre = { x: 4 + w / 2, y: 24 };
+  const x = width - 4 - w / 2;
+  const spots = Array.from({ length: count }, (_, i) => {
+    const y = centre.y + (i + 1) * row;
+    const tag = { x: (18 + width - 4 - w) / 2, y: y - 5 };
+    return { x, y, tag, edge: `M18,${centre.y}V${y}H${x}` };
+  });
+  return { width, height: centre.y + count * row + 24, w, centre, spots };
+}
+
 function graph(whole, links, names) {
   const id = whole.node_id;
   const ids = [
     ...new Set(links.map((each) => (each.source_id === id ? each.target_id : each.source_id))),
   ];
   const shown = ids.slice(0, MOST);
-  const narrow = innerWidth < 704;
-  const width = narrow ? 330 : 640,
-    w = narrow ? 108 : 132,
-    cx = width / 2;
-  const height = Math.max(
-      narrow ? 240 : shown.length < 3 ? 130 : 260,
-      shown.length * (narrow ? 58 : 34) + 60,
-    ),
-    cy = height / 2,
-    rx = (width - w) / 2 - 4,
-    ry = height / 2 - 28;
-  const angle = (i) => -Math.PI / 2 + ((i + (narrow ? 0 : 0.5)) / shown.length) * 2 * Math.PI;
-  const at = new Map(
-    shown.map((one, i) => [
-      one,
-      { x: cx + Math.cos(angle(i)) * rx, y: cy + Math.sin(angle(i)) * ry },
-    ]),
-  );
+  const { width, height, w, centre, spots } = layout(shown.length);
   const edges = [],
     tags = [];
-  for (const one of shown) {
+  shown.forEach((one, i) => {
     const between = links.filter((each) => each.source_id === one || each.target_id === one);
-    const { x, y } = at.get(one);
     const out = between.some((each) => each.source_id === id),
       back = between.some((each) => each.target_id === id);
-    edges.push(svg("line", { x1: cx, y1: cy, x2: x, y2: y, class: "edge", "data-of": one }));
+    edges.push(svg("path", { d: spots[i].edge, class: "edge", "data-of": one }));
     const words = [...new Set(between.map((each) => each.type))].join(", ");
     tags.push(
       svg(
         "text",
-        { x: cx + (x - cx) * 0.56, y: cy + (y - cy) * 0.56 + 3, class: "tag" },
+        { ...spots[i].tag, class: "tag" },
         `${back && !out ? "← " : ""}${cut(words, 22)}${out && !back ? " →" : ""}`,
       ),
     );
-  }
+  });
   const label = `${whole.title} is connected with ${shown.map((one) => named(names, one)).join(", ")}${ids.length > MOST ? ` and ${ids.length - MOST} more` : ""}`;
   const made = svg(
     "svg",
     { viewBox: `0 0 ${width} ${height}`, class: "picture", role: "group", "aria-label": label },
     edges,
     tags,
-    shown.map((one) =>
+    shown.map((one, i) =>
       box(
-        at.get(one),
+        spots[i],
         w,
         named(names, one),
         names.get(one)?.metadata.element_type,
@@ -156,7 +174,7 @@ function graph(whole, links, names) {
         one,
       ),
     ),
-    box({ x: cx, y: cy }, w, whole.title, whole.metadata.element_type),
+    box(centre, w, whole.title, whole.metadata.element_type),
   );
   const light = (event, on) => {
     const of = event.target.closest("[data-id]")?.dataset.id;
