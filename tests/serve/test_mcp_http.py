@@ -328,6 +328,15 @@ def test_a_door_that_is_full_says_so_at_once(narrow: tuple[Door, str], world: Wo
 # --- beside everything else ----------------------------------------------------------------------
 
 
+def test_who_asks_before_the_server_is_ready_is_answered(world: World, tmp_path: Path) -> None:
+    with running(f"sqlite:///{world.store}", tmp_path, ready=False) as server:
+        url = server.addresses["mcp"]
+        assert httpx2.post(url, headers=JSON, json=HELLO, timeout=60).status_code == 401
+        found = call(on_http(url, world.key), "semanticSearch", **QUESTION)
+        assert "ten o'clock" in found.structured_content["results"][0]["text"]
+        assert server.end() == 0
+
+
 def test_the_whole_server_has_it_at_mcp(world: World, tmp_path: Path) -> None:
     """And ends in time while a client is there."""
     with running(f"sqlite:///{world.store}", tmp_path) as server:

@@ -14,12 +14,13 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,8 +29,6 @@ from sourcebook.errors import InvalidInput
 from sourcebook.serve import access_log
 from sourcebook.serve.door import Bounds, Door
 from sourcebook.serve.failures import CannotListen
-from sourcebook.serve.grpc_server import start_grpc
-from sourcebook.serve.mcp import mcp_app
 from sourcebook.serve.metrics import Metrics
 from sourcebook.serve.ready import Readiness
 from sourcebook.serve.rest import Rest
@@ -89,6 +88,8 @@ def serve(engine: Engine, ready: Readiness, listen: Listen, announce: Announce) 
 def _start_grpc(door: Door, listen: Listen) -> Any:
     if listen.grpc_port is None:
         return None
+    from sourcebook.serve.grpc_server import start_grpc
+
     return start_grpc(door, address("", listen.host, listen.grpc_port))
 
 
@@ -118,11 +119,11 @@ def make_door(engine: Engine, host: str) -> Door:
 
 def whole_app(rest: Rest, hosts: frozenset[str] | None) -> Shield:
     """REST and MCP behind one shield, which knows by what names they may be asked."""
-    mcp = mcp_app(rest.door, None)
+    mcp = _Mcp(rest.door)
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
-        async with mcp.router.lifespan_context(mcp):
+        async with mcp.ends:
             yield
 
     routed = _Switch(rest.app(lifespan=lifespan), mcp)
@@ -139,6 +140,37 @@ class _Switch:
         path = scope.get("path", "")
         app = self.mcp if path == "/mcp" or path.startswith("/mcp/") else self.rest
         await app(scope, receive, send)
+
+
+class _Mcp:
+    """MCP, made when somebody first asks for it: its SDK takes a second to import, in which the
+    interpreter gets on with nothing else, be it loading, answering or ending."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self._making: asyncio.Task[Starlette] | None = None
+        self.ends = AsyncExitStack()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = await self._made()
+        await app(scope, receive, send)
+
+    async def _made(self) -> Starlette:
+        """Whoever asks first and leaves ends it for nobody else."""
+        if self._making is None:
+            self._making = asyncio.create_task(self._make())
+        return await asyncio.shield(self._making)
+
+    async def _make(self) -> Starlette:
+        app = await asyncio.to_thread(_mcp_app, self._door)
+        await self.ends.enter_async_context(app.router.lifespan_context(app))
+        return app
+
+
+def _mcp_app(door: Door) -> Starlette:
+    from sourcebook.serve.mcp import mcp_app
+
+    return mcp_app(door, None)
 
 
 class Server(uvicorn.Server):

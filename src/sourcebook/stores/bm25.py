@@ -8,7 +8,7 @@ a passage counts less, so that it is also found by what its neighbours are about
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,10 @@ TITLE_WEIGHT = 2.0
 HEADING_WEIGHT = 1.0
 AROUND_WEIGHT = 0.3
 """Chosen on half of the LoCoMo conversations and confirmed on the rest and on code."""
+
+_WEIGHTS = dict(zip(FIELDS, (TITLE_WEIGHT, HEADING_WEIGHT, 1.0, AROUND_WEIGHT), strict=True))
+_BLOCK = 4096
+"""Passages prepared at a time: new memory for all of them costs more than the sums do."""
 
 Rows = npt.NDArray[np.int64]
 
@@ -42,15 +46,22 @@ class Postings:
         """`records` (dtype TERM) of all passages one after the other, `counts` of each passage."""
         size, terms = len(counts), np.ascontiguousarray(records["term"])
         rows = np.repeat(np.arange(size, dtype=np.int32), counts)
-        weights = (TITLE_WEIGHT, HEADING_WEIGHT, 1.0, AROUND_WEIGHT)
-        frequency = np.zeros(len(records), np.float32)
-        for name, weight in zip(FIELDS, weights, strict=True):
-            frequency += np.float32(weight) * records[name]
-        own = (records["title"] | records["heading"] | records["body"]) > 0
-        lengths = np.bincount(rows, weights=frequency, minlength=size)
+        impacts, own = np.empty(len(records), np.float32), np.empty(len(records), bool)
+        lengths = np.empty(size)
+        for passages, at in _blocks(counts):
+            some, frequency = records[at], impacts[at]
+            frequency[:] = 0
+            for name, weight in _WEIGHTS.items():
+                frequency += np.float32(weight) * some[name]
+            own[at] = (some["title"] | some["heading"] | some["body"]) > 0
+            lengths[passages] = np.bincount(
+                rows[at] - passages.start, frequency, passages.stop - passages.start
+            )
         average = lengths.sum() / size if size else 1.0
         norm = (K1 * (1 - B + B * lengths / (average or 1.0))).astype(np.float32)
-        impacts = frequency * np.float32(K1 + 1) / (frequency + norm[rows])
+        for _, at in _blocks(counts):
+            frequency = impacts[at]
+            impacts[at] = frequency * np.float32(K1 + 1) / (frequency + norm[rows[at]])
         order = _stable_order(terms)
         return cls(size, terms[order], rows[order], impacts[order], own[order])
 
@@ -102,10 +113,20 @@ def best(scores: npt.NDArray[np.float32], k: int, rows: Rows | None = None) -> R
     return rows[np.lexsort((rows, -scores[rows]))[:k]]
 
 
+def _blocks(counts: npt.NDArray[np.int64]) -> Iterator[tuple[slice, slice]]:
+    """Some thousand passages at a time, and their records."""
+    ends = np.cumsum(counts)
+    for start in range(0, len(counts), _BLOCK):
+        stop = min(start + _BLOCK, len(counts))
+        yield slice(start, stop), slice(int(ends[start] - counts[start]), int(ends[stop - 1]))
+
+
 def _stable_order(terms: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
     """argsort by term, keeping the order of passages: two radix passes over 16 bits each."""
-    low = np.argsort((terms & 0xFFFF).astype(np.uint16), kind="stable")
+    low = np.argsort(terms.astype(np.uint16), kind="stable")
     high = (terms >> 16).astype(np.uint16)[low]
+    if not high.any():
+        return low
     return np.asarray(low[np.argsort(high, kind="stable")])
 
 

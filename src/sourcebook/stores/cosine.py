@@ -10,6 +10,7 @@ but the visible vectors: not on where a row lies, nor on rows that came later.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -51,7 +52,8 @@ class Part:
 
     @classmethod
     def build(cls, turned: Vectors, packed: bool) -> Part:
-        scale = _scale(turned)
+        peaks = _by_blocks(lambda block: _peak(turned[block]), len(turned))
+        scale = max(peaks, default=0.0) / 127 or 1.0
         small = np.empty(turned.shape, np.int8)
         residual = radius = 0.0
 
@@ -101,15 +103,15 @@ class Cosine:
         mean = (total / max(len(vectors), 1)).astype(np.float32)
         axes, half = _axes(vectors, mean)
         turned = np.empty_like(vectors)
-        bias = np.empty(len(vectors), np.float32)
+        bias, rest = np.empty((2, len(vectors)), np.float32)
 
         def turn(block: slice) -> None:
             centred = vectors[block] - mean
             bias[block] = centred @ mean
-            turned[block] = centred @ axes
+            np.matmul(centred, axes, out=turned[block])
+            rest[block] = np.linalg.norm(turned[block, half:], axis=1)
 
         _by_blocks(turn, len(vectors))
-        rest = np.linalg.norm(turned[:, half:], axis=1)
         first = Part.build(turned[:, :half], packed=True)
         second = Part.build(turned[:, half:], packed=False)
         return cls(vectors, mean, axes, half, bias, first, second, rest)
@@ -188,12 +190,16 @@ def _by_blocks(work: Callable[[slice], Result], size: int) -> list[Result]:
     blocks = [slice(at, at + _BLOCK) for at in range(0, size, _BLOCK)]
     if len(blocks) <= 1:
         return [work(block) for block in blocks]
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(work, blocks))
 
 
 def _scale(values: Vectors) -> float:
-    return float(max(values.max(initial=0.0), -values.min(initial=0.0))) / 127 or 1.0
+    return _peak(values) / 127 or 1.0
+
+
+def _peak(values: Vectors) -> float:
+    return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
 def _longest(rows: Vectors) -> float:

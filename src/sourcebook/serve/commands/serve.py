@@ -42,6 +42,6 @@ def serve(
         sys.stdout.flush()
 
     with chosen(ctx).open() as engine, Readiness(engine).loading() as ready:
-        from sourcebook.serve.server import Listen, serve  # some seconds, while it loads
+        from sourcebook.serve.server import Listen, serve  # while it loads
 
         serve(engine, ready, Listen(host, port, None if no_grpc else grpc_port), announce)
