@@ -96,8 +96,8 @@ def test_no_words_of_the_neighbourhood_are_hidden(opened: Open, width: int) -> N
             return { said: e.textContent, left, right, top, bottom };
           });
           const tags = within(".graph .tag");
-          const others = [...within(".graph rect"), ...tags];
-          return tags.flatMap((a, i) => others.filter((b, j) => j !== i + others.length - tags.length
+          const others = [...tags, ...within(".graph rect")];
+          return tags.flatMap((a, i) => others.filter((b, j) => j !== i
             && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)
             .map((b) => `${a.said} / ${b.said}`));
         }"""
