@@ -6,6 +6,7 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ import httpx
 import pytest
 
 from sourcebook import Sourcebook
+from sourcebook.serve.server import begin_no_more
 from tests.serve.running import (
     Running,
     command,
@@ -241,6 +243,22 @@ def test_sigterm_under_load_answers_all_that_was_accepted(store: str, tmp_path: 
         assert not server.lines("error")
     with Sourcebook.open(store) as sb:
         assert sb.get("sigterm-19.md")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a filter of the kernel")
+def test_who_has_connected_is_still_taken_when_nothing_new_is() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        where = listening.getsockname()
+        with socket.create_connection(where) as early:
+            begin_no_more(listening)
+            with pytest.raises(TimeoutError):
+                socket.create_connection(where, timeout=0.2)
+            early.sendall(b"asked")
+            taken, _ = listening.accept()
+            with taken:
+                assert taken.recv(5) == b"asked"
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(where)
 
 
 def test_a_server_can_be_ended_while_it_loads(store: str, tmp_path: Path) -> None:
