@@ -40,6 +40,7 @@ from sourcebook.config import Settings
 from sourcebook.engine import Engine
 from sourcebook.model import Filter, Match, Scope
 from sourcebook.ports import Within
+from sourcebook.querying.prepare import prepare
 from sourcebook.stores.postgres.dense_index import build_index
 from sourcebook.stores.postgres.search_statements import STATEMENTS
 from tests.postgres import temporary
@@ -287,7 +288,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     # How far the index is searched was chosen on the first of them.
-    embedder, asked = Static(), questions()[-given.questions :]
+    embedder = Static()
+    asked = [prepare(text).normalized for text in questions()[-given.questions :]]
     result: dict[str, object] = {"passages": given.passages}
     with server(given.url) as url, tempfile.TemporaryDirectory() as folder:
         open_store(url).close()
