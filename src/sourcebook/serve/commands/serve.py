@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
 from typing import Annotated
 
@@ -13,6 +15,8 @@ from sourcebook.serve.render import console
 from sourcebook.serve.reply import write_json
 
 _NAMES = {"http": "HTTP", "mcp": "MCP", "grpc": "gRPC"}
+_ARENA_MAX, _ARENAS = -8, 2
+"""M_ARENA_MAX of glibc, and as many as it shall have."""
 
 
 def serve(
@@ -41,7 +45,17 @@ def serve(
                     console().print(Text(f"{_NAMES[name]:4} {where}"), soft_wrap=True)
         sys.stdout.flush()
 
+    _share_memory()
     with chosen(ctx).open() as engine, Readiness(engine).loading() as ready:
         from sourcebook.serve.server import Listen, serve  # while it loads
 
         serve(engine, ready, Listen(host, port, None if no_grpc else grpc_port), announce)
+
+
+def _share_memory() -> None:
+    """What a thread frees glibc keeps for few threads: dozens that each answered once would hold
+    twice as much as the index itself. Who sets MALLOC_ARENA_MAX knows better."""
+    if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+        if mallopt is not None:
+            mallopt(_ARENA_MAX, _ARENAS)
