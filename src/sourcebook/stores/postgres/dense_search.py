@@ -67,7 +67,8 @@ class Nearest:
         rows: Rows,
     ) -> tuple[Rows, Scores]:
         """Of the passages `rows`, ascending, some that hold the k nearest, with their cosines."""
-        rows = rows[numbers.of[rows] >= 0]
+        if not numbers.complete:
+            rows = rows[numbers.of[rows] >= 0]
         if not len(rows) or k <= 0:
             return np.empty(0, np.int64), np.empty(0)
         vectors: Rows | None = None

@@ -30,7 +30,8 @@ class Narrower:
         if rows is None:
             return None
         shown = lane.among(rows)
-        return rows[: len(shown)][shown]
+        # A filter that leaves all costs no more than none.
+        return None if shown.sum() == len(lane) else rows[: len(shown)][shown]
 
     def _matching(self, session: Session, repository: int, wanted: Filter, upto: int) -> Rows:
         """Metadata of a passage never changes, and new passages have higher numbers."""
