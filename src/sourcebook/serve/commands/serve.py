@@ -16,7 +16,7 @@ from sourcebook.serve.reply import write_json
 
 _NAMES = {"http": "HTTP", "mcp": "MCP", "grpc": "gRPC"}
 _ARENA_MAX, _ARENAS = -8, 2
-"""M_ARENA_MAX of glibc, and as many as it shall have."""
+"""M_ARENA_MAX of glibc, and how many arenas all threads share."""
 
 
 def serve(
@@ -53,8 +53,8 @@ def serve(
 
 
 def _share_memory() -> None:
-    """What a thread frees glibc keeps for few threads: dozens that each answered once would hold
-    twice as much as the index itself. Who sets MALLOC_ARENA_MAX knows better."""
+    """Else glibc keeps what each thread has freed for that thread alone, and dozens of them hold as
+    much again as the index. Who sets MALLOC_ARENA_MAX knows better."""
     if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
         if mallopt is not None:
