@@ -40,6 +40,8 @@ def fitting(embedder: LocalEmbedder, text: str) -> str:
 
 
 def maxsim(question: Vectors, tokens: Vectors) -> float:
+    if not len(tokens):  # a document without words
+        return 0.0
     return float((question @ tokens.T).max(axis=1).mean())
 
 
@@ -86,7 +88,11 @@ def mean_ndcg(collection: Collection, found: Scores) -> float:
 def main() -> None:
     given = arguments(__doc__)
     embedder = LocalEmbedder()
-    report({name: measured(embedder, given.data / name) for name in SETS}, given.json)
+    found = {}
+    for name in SETS:
+        found[name] = measured(embedder, given.data / name)
+        print(name, found[name], flush=True)
+    report(found, given.json)
 
 
 if __name__ == "__main__":
