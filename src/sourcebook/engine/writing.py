@@ -1,4 +1,7 @@
-"""Sources in, revisions and their vectors out."""
+"""Sources in, revisions and their vectors out.
+
+What reads the formats is imported when there is something to read: a search starts faster.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sourcebook import access, indexing, sources
+from sourcebook import access, indexing
 from sourcebook.analysis import ANALYZER_VERSION
 from sourcebook.context.generated import Asking, Contexts
 from sourcebook.context.passages import CONTEXT_VERSION, PassageMaker
@@ -24,8 +28,10 @@ from sourcebook.model import (
     Tree,
 )
 from sourcebook.ports import Embedder, Failure, IndexHealth
-from sourcebook.sources.governing import Rules, governed
 from sourcebook.spaces import Reindexed
+
+if TYPE_CHECKING:
+    from sourcebook.sources.governing import Rules
 
 
 class Writing(Core):
@@ -45,9 +51,11 @@ class Writing(Core):
     ) -> Outcome:
         """Files and folders become one revision; unchanged files change nothing. With
         `embed_first` it is committed when all its vectors are there."""
+        from sourcebook.sources import find
+
         if not paths:
             raise InvalidInput("give at least one file or folder to ingest", field="paths")
-        found = list(sources.find(paths))
+        found = list(find(paths))
         given = [Path(path).resolve() for path in paths]
 
         def below(source: str) -> bool:
@@ -97,16 +105,19 @@ class Writing(Core):
     def _read(
         self, found: Sequence[Path | Skipped], format: str | None, metadata: Metadata
     ) -> Iterable[Document | Skipped]:
+        from sourcebook.sources import read
+        from sourcebook.sources.governing import governed
+
         for item in found:
             if isinstance(item, Skipped):
                 yield replace(item, path=self.source_of(Path(item.path)))
             else:
                 source = self.source_of(item)
-                for read in sources.read(item, source=source, format=format, metadata=metadata):
-                    if isinstance(read, Document):
-                        yield governed(read, self._rules, self.root)
+                for each in read(item, source=source, format=format, metadata=metadata):
+                    if isinstance(each, Document):
+                        yield governed(each, self._rules, self.root)
                     else:
-                        yield read
+                        yield each
 
     @cached_property
     def _rules(self) -> Rules:

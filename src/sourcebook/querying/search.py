@@ -1,5 +1,5 @@
 """A prepared query in, one ranked list a source out: full-text beside the embedding of the query,
-then dense and staged.
+then dense and staged; where the store searches apart, full-text beside all of them.
 
 A part that fails makes the answer degraded with a reason; only when nothing is left to answer with
 is it an error. Staged search (documents and sections first, then the chunks inside them) is one
@@ -84,9 +84,12 @@ class Searches:
                 self._sparse(found, query, depth, within)
             return found
         try:
-            vector = self._beside(found, query, "sparse" in sources, depth, within).vector
-            asker.still_waits()
-            self._dense(found, vector, sources, depth, within)
+            if "sparse" in sources and self.store.apart:
+                self._all_at_once(found, query, sources, depth, within)
+            else:
+                vector = self._beside(found, query, "sparse" in sources, depth, within).vector
+                asker.still_waits()
+                self._dense(found, vector, sources, depth, within)
         except ModelUnavailable as error:
             if "sparse" not in sources:
                 raise
@@ -99,10 +102,26 @@ class Searches:
         with found.timed("sparse"):
             found.lists["sparse"] = self.store.sparse_search(self.scope, query, depth, within)
 
+    def _all_at_once(
+        self,
+        found: Found,
+        query: PreparedQuery,
+        sources: tuple[str, ...],
+        depth: int,
+        within: Within,
+    ) -> None:
+        searching = _threads.submit(self._sparse, found, query, depth, within)
+        try:
+            vector = self._embed(found, query).vector
+            asker.still_waits()
+            self._dense(found, vector, sources, depth, within)
+        finally:
+            searching.result()
+
     def _beside(
         self, found: Found, query: PreparedQuery, sparse: bool, depth: int, within: Within
     ) -> EmbeddedQuery:
-        """The query is embedded while full-text is searched. (The scans themselves are bound by
+        """The query is embedded while full-text is searched. (Scans in this process are bound by
         memory: side by side each would take longer.)"""
         if sparse and self._held(query.normalized) is None:
             embedding = _threads.submit(self._embed, found, query)

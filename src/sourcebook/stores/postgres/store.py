@@ -38,6 +38,8 @@ from sourcebook.stores.statements import Statements
 
 
 class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
+    apart = True
+
     def __init__(
         self,
         primary: Pool,
