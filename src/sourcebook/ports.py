@@ -49,6 +49,7 @@ class EmbeddedQuery(NamedTuple):
 
     vector: Vectors
     tokens: Vectors | None = None
+    """Each as long as the token counts."""
 
 
 class Usage(NamedTuple):

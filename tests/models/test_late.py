@@ -207,3 +207,14 @@ def test_packing_can_be_undone(bits: int, rows: int, data: st.DataObject) -> Non
 def test_the_axes_fill_whole_bytes() -> None:
     assert all(axes * bits % 8 == 0 for axes, bits in BITS)
     assert AXES <= 384
+
+
+def test_stop_words_of_a_question_count_little(embedder: LocalEmbedder, codec: TokenCodec) -> None:
+    """A quarter of another word; 1 in the mean: 0.25 and 1 are 0.4 and 1.6."""
+    tokens = embedder.embed_query("the fence").tokens
+    assert tokens is not None
+    assert np.linalg.norm(tokens, axis=1) == pytest.approx([0.4, 1.6], abs=1e-5)
+    whole = codec.encode([1000], np.eye(384, dtype=np.float32)[:1])
+    each = [codec.maxsim(row[None], [whole])[0] for row in tokens]
+    assert codec.maxsim(tokens, [whole])[0] == pytest.approx(np.mean(each), abs=1e-5)
+    assert embedder.embed_query("").tokens is not None

@@ -33,6 +33,8 @@ MARK = 4
 _DATA = "sourcebook.models.data"
 _AT_ONCE = 32_768
 """Tokens that are decoded at once."""
+_STOP_WORD = 0.25
+"""What a question's stop word counts in MaxSim: a text has kept none to compare it with."""
 
 
 class TokenCodec:
@@ -81,13 +83,19 @@ class TokenCodec:
             at += axes
         return self._mark + np.hstack(codes).tobytes()
 
+    def weighed(self, ids: Sequence[int], vectors: Vectors) -> Vectors:
+        """A question's token vectors, each as long as it counts; 1 in the mean."""
+        counts = np.where(self._dropped[np.asarray(ids, np.int64)], _STOP_WORD, 1.0)
+        counts *= len(counts) / max(counts.sum(), 1e-12)
+        return np.asarray(vectors * counts[:, None], np.float32)
+
     def readable(self, coded: bytes) -> bool:
         """Whether this codec wrote it."""
         return coded.startswith(self._mark)
 
     def maxsim(self, query: Vectors, coded: Sequence[bytes]) -> Vectors:
-        """For each text: the mean over the query's rows of the best cosine with one of its tokens;
-        0 for a text without tokens."""
+        """For each text: the mean over the query's rows of the best cosine with one of its tokens,
+        as much as a row counts (`weighed`); 0 for a text without tokens."""
         scores = np.zeros(len(coded), np.float32)
         if len(query):
             turned = (query @ self._axes).T, query @ self._mean

@@ -88,7 +88,8 @@ class LocalEmbedder:
         """The query is cut to what the model takes."""
         ids = self._ids(self._entry.query_prefix + text)
         hidden = self._hidden(ids)
-        tokens = _units(hidden[1:-1]) if self.late is not None else None
+        late = self.late
+        tokens = late.weighed(ids[1:-1], _units(hidden[1:-1])) if late is not None else None
         return EmbeddedQuery(self._pooled(hidden), tokens)
 
     def token_vectors(self, text: str) -> tuple[list[int], Vectors]:

@@ -93,6 +93,8 @@ class Searcher:
     def coverage(self, session: Session, view: View, space: int, within: Within) -> Coverage:
         lane = self._lane(session, view, within)
         numbers = self._numbers.get(session, view.repository, space, lane.last)
+        if numbers.complete:
+            return Coverage(len(lane), len(lane))
         return Coverage(len(lane), int((numbers.of[lane.rows] >= 0).sum()))
 
     def forget(self, repository: int, revisions: Sequence[int]) -> None:
