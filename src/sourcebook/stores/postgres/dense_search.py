@@ -35,8 +35,9 @@ _SLACK = 2e-5
 _ROUGH = 2e-3
 """What half-precision images of unit vectors may be wrong by: what is further than that behind the
 k-th best is not read."""
-_MORE = 3.0
-"""Candidates of the index, times those that would do."""
+_MORE = 5.0
+"""Candidates of the index, times those that would do: of a million passages, a tenth of which may be
+found, three times gave 98.2 % of the right hits in two thirds of the time, five times 98.8 %."""
 _LEAST = 2500
 """Candidates of the index at least: over a million passages, many of them much alike, so many found
 990 of a thousand true neighbours, 1500 found 985, 145 found 945."""
