@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -175,6 +178,32 @@ def test_what_is_held_in_memory_follows_commits_vectors_and_retention(pair: Pair
         matches = [s.sparse_search(SCOPE, prepare("oak moss fern"), 99, within) for s in pair.both]
         assert [m.node_id for m in matches[0]] == [m.node_id for m in matches[1]]
         assert [m.score for m in matches[0]] == [m.score for m in matches[1]]
+
+
+@pytest.mark.parametrize("free", [1, 16])
+def test_vectors_compared_in_halves(pair: Pair, monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+    """At once where there is a second connection; where there is none nobody waits for it."""
+    monkeypatch.setattr(dense_search, "_HALVED", 2)
+    monkeypatch.setattr(pair.server._primary, "_free", threading.BoundedSemaphore(free))
+    at_once: list[str] = []
+
+    def submit(work: Any, *given: Any) -> Any:
+        at_once.append("asked")
+        return threads.submit(work, *given)
+
+    with ThreadPoolExecutor(1) as threads:
+        monkeypatch.setattr(dense_search, "_threads", SimpleNamespace(submit=submit))
+        rng = random.Random(5)
+        for _ in range(3):
+            revise(pair, rng)
+        embed(pair)
+        for k in (1, 3, 50):
+            for seed in range(4):
+                given = (SCOPE, SPACE, unit(seed), k, Within(pair.heads))
+                found = [store.dense_search(*given) for store in pair.both]
+                assert [m.node_id for m in found[0]] == [m.node_id for m in found[1]]
+                assert [m.score for m in found[0]] == [m.score for m in found[1]]
+    assert bool(at_once) == (free > 1)
 
 
 def test_postings_of_dropped_passages_are_gone(pair: Pair, postgres_url: str) -> None:

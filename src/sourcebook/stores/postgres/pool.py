@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -59,6 +60,7 @@ class Pool:
             yield held
             return
         with translating(self.name), self._begun(tenant, read_only=True) as session:
+            session.another = partial(self._another, tenant)
             self._local.session = session
             try:
                 yield session
@@ -84,6 +86,21 @@ class Pool:
     def _begun(self, tenant: str | None, *, read_only: bool) -> Iterator[Session]:
         if not self._free.acquire(timeout=max(self._busy_timeout_s, 0)):
             raise StoreBusy(f"all {_MOST} connections to {self.name} are in use; try again later")
+        with self._held(tenant, read_only=read_only) as session:
+            yield session
+
+    @contextmanager
+    def _another(self, tenant: str | None) -> Iterator[Session | None]:
+        """None where all are in use: who has one and waits for a second may wait for himself."""
+        if self._free.acquire(blocking=False):
+            with self._held(tenant, read_only=True) as session:
+                yield session
+        else:
+            yield None
+
+    @contextmanager
+    def _held(self, tenant: str | None, *, read_only: bool) -> Iterator[Session]:
+        """On one of the free connections, which is free again at the end."""
         try:
             db = self._begin(tenant, read_only)
             try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from importlib import resources
 from typing import Any, NamedTuple, Protocol
 
@@ -34,6 +35,9 @@ class Session(Protocol):
     def db(self) -> psycopg.Connection[Any]: ...
     @property
     def tenant(self) -> str: ...
+    def another(self) -> AbstractContextManager[Session | None]:
+        """Of the same tenant, for work beside this one; None where there is none to be had."""
+        ...
 
 
 def _load() -> dict[str, str]:

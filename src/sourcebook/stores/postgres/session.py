@@ -6,8 +6,8 @@ role, how long it may wait. So it does not matter what the connection was used f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,12 +35,17 @@ class Manner(NamedTuple):
     lock_timeout_s: float
 
 
+Another = Callable[[], AbstractContextManager["Session | None"]]
+
+
 class Session:
     def __init__(self, db: psycopg.Connection[Any], tenant: str) -> None:
         self.db = db
         self.tenant = tenant
         self.repository = -1
         self.has_new_passages = False
+        self.another: Another = nullcontext
+        """For a part of the work that can be done beside; None where no connection is free."""
         self._to_index: list[tuple[int, int, bool, bytes]] = []
 
     def run(self, name: str, values: Values) -> Cursor:
