@@ -116,12 +116,12 @@ FROM pg_class WHERE relname LIKE 'embedding\\_near%'
 
 _HOT = """
 SELECT pg_prewarm(oid) FROM pg_class WHERE relkind IN ('r', 'i')
-  AND relname ~ '^embedding_near|^posting|fts_vector_idx$'
+  AND relname ~ '^embedding_|^posting_|^knowledge_chunks'
 """
 
 
 def bring_in(url: str) -> None:
-    """Into memory what a server that has run for a while has there: the indexes of both ways."""
+    """Into memory what a server that has run for a while has there, for both ways."""
     with connect(url, autocommit=True) as db:
         db.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
         db.execute(_HOT)
