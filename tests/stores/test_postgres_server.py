@@ -430,3 +430,25 @@ def test_what_the_store_takes(store: PostgresStore) -> None:
     assert tables["passage"]["bytes"] >= 8192 < tables["passage"]["index_bytes"]
     assert told["bytes"] == sum(t["bytes"] + t["index_bytes"] for t in told["tables"])
     assert told["slow"] is None
+
+
+def test_a_search_goes_on_where_the_server_gives_no_second_connection(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = store._primary
+    with pool.reading("a") as session:
+        monkeypatch.setattr(pool, "_take", lambda: None)
+
+        def refused() -> None:
+            raise psycopg.OperationalError("sorry, too many clients already")
+
+        monkeypatch.setattr(pool, "connect", refused)
+        with session.another() as other:
+            assert other is None
+        monkeypatch.undo()
+        with session.another() as other:
+            assert other is not None
+            assert (other.tenant, other.db is session.db) == ("a", False)
+            assert other.db.execute("SELECT current_setting('sourcebook.tenant')").fetchone() == (
+                "a",
+            )

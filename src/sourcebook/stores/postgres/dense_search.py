@@ -137,7 +137,10 @@ def _by_index(
 ) -> Rows | None:
     """Vectors among which the nearest are; None where too few of what the index finds may be."""
     share = min(len(rows) / max(numbers.vectors, 1), 1.0)
-    most = max(int(k / share * _MORE), _LEAST)
+    would_do = k / share
+    most = max(int(would_do * _MORE), _LEAST)
+    if most > _FURTHEST >= 2 * would_do:
+        most = _FURTHEST
     while most <= _FURTHEST:
         vectors, distances = _candidates(session, place, numbers.dimensions, query, most)
         passages, places = numbers.passages(vectors)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -86,30 +86,39 @@ class Pool:
     def _begun(self, tenant: str | None, *, read_only: bool) -> Iterator[Session]:
         if not self._free.acquire(timeout=max(self._busy_timeout_s, 0)):
             raise StoreBusy(f"all {_MOST} connections to {self.name} are in use; try again later")
-        with self._held(tenant, read_only=read_only) as session:
-            yield session
+        try:
+            with self._used(self._begin(tenant, read_only), tenant) as session:
+                yield session
+        finally:
+            self._free.release()
 
     @contextmanager
     def _another(self, tenant: str | None) -> Iterator[Session | None]:
-        """None where all are in use: who has one and waits for a second may wait for himself."""
-        if self._free.acquire(blocking=False):
-            with self._held(tenant, read_only=True) as session:
-                yield session
-        else:
+        """None where all are in use, since who has one and waits for a second may wait for himself;
+        or where the server gives no more."""
+        if not self._free.acquire(blocking=False):
             yield None
-
-    @contextmanager
-    def _held(self, tenant: str | None, *, read_only: bool) -> Iterator[Session]:
-        """On one of the free connections, which is free again at the end."""
+            return
         try:
-            db = self._begin(tenant, read_only)
-            try:
-                with transaction(db, tenant) as session:
-                    yield session
-            finally:
-                self._give_back(db)
+            db = None
+            with suppress(psycopg.OperationalError):
+                db = self._begin(tenant, read_only=True)
+            if db is None:
+                yield None
+                return
+            with self._used(db, tenant) as session:
+                yield session
         finally:
             self._free.release()
+
+    @contextmanager
+    def _used(self, db: psycopg.Connection[Any], tenant: str | None) -> Iterator[Session]:
+        """A transaction that was begun; the connection is kept for the next one."""
+        try:
+            with transaction(db, tenant) as session:
+                yield session
+        finally:
+            self._give_back(db)
 
     def _begin(self, tenant: str | None, read_only: bool) -> psycopg.Connection[Any]:
         """The connection that was used last, if it is still there, or a new one."""
