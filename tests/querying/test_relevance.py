@@ -231,3 +231,12 @@ def test_features_are_numbers(cosine: list[float]) -> None:
     found = features(np.ones(len(cosine)), evidence(array(*cosine), np.zeros(len(cosine))), None)
     assert all(np.isfinite(values).all() for values in found.values())
     assert ("cosine" in found) == (not all(np.isnan(cosine)))
+
+
+def test_a_passage_without_a_vector_is_no_worse_than_the_least_alike() -> None:
+    """Cosines with the others: 0.8 and 0; 0.8 and 0.6; 0 and 0.6. Their means are 0.4, 0.7 and 0.3;
+    the fourth gets 0.3, and 0.425 is what the four have in the mean."""
+    vectors = np.array([[1, 0], [0.8, 0.6], [0, 1], [0, 0]], np.float32)
+    found = peers(np.zeros(4), vectors)
+    assert found == pytest.approx([-0.025, 0.275, -0.125, -0.125], abs=1e-6)
+    assert peers(np.zeros(1), np.zeros((1, 2), np.float32)) == pytest.approx([0.0])

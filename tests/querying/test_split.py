@@ -358,9 +358,9 @@ def server() -> Iterator[ChatServer]:
         yield running
 
 
-def model(server: ChatServer) -> ChatModel:
+def model(server: ChatServer, timeout_s: float = 10.0) -> ChatModel:
     limits = Limits(total_s=2.0, first_wait_s=0.001, failures=100)
-    return ChatModel(server.url, "tiny", timeout_s=0.3, limits=limits)
+    return ChatModel(server.url, "tiny", timeout_s=timeout_s, limits=limits)
 
 
 def saying(parts: Json) -> Any:
@@ -394,7 +394,7 @@ def test_a_text_or_nothing_is_not_sent(server: ChatServer) -> None:
 def test_a_service_that_fails_splits_nothing(server: ChatServer, failure: str) -> None:
     server.always = failure
     with pytest.raises(ModelUnavailable, match="^the language model"):
-        split_by_model(model(server), QUESTION)
+        split_by_model(model(server, timeout_s=0.3), QUESTION)
 
 
 @pytest.mark.parametrize(

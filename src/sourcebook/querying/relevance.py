@@ -81,17 +81,21 @@ def features(fused: Floats, evidence: Evidence, maxsim: Floats | None) -> dict[s
 
 def peers(first: Floats, vectors: Vectors) -> Floats:
     """Each passage's mean cosine with the best others, weighted by their scores, less what the best
-    have of it: a passage that has no others is as good as they are."""
+    have of it: a passage that has no others is as good as they are. One that has no vector (zeros)
+    is nobody's peer, and gets the least that another has."""
     if not len(first):
         return first
+    known = vectors.any(axis=1)
     top = np.argsort(-first, kind="stable")[:PEERS]
     weights = np.exp(SHARP * (first[top] - first.max()))
     # Starts no threads, which would cost more than they bring.
     alike = np.asarray(numkong.cdist(vectors, vectors[top], metric="dot"), np.float64)
     others = np.tile(weights, (len(first), 1))
     others[top, np.arange(len(top))] = 0.0
+    others[:, ~known[top]] = 0.0
     total = others.sum(axis=1)
     near = (alike * others).sum(axis=1) / np.where(total > 0, total, 1.0)
+    near[~known] = near[known].min(initial=1.0)
     return np.asarray(near - near[top].mean())
 
 
