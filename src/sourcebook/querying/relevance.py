@@ -85,7 +85,7 @@ def peers(first: Floats, vectors: Vectors) -> Floats:
     is nobody's peer, and gets the least that another has."""
     if not len(first):
         return first
-    known = vectors.any(axis=1)
+    known = np.asarray(vectors.any(axis=1))
     top = np.argsort(-first, kind="stable")[:PEERS]
     weights = np.exp(SHARP * (first[top] - first.max()))
     # Starts no threads, which would cost more than they bring.
