@@ -92,23 +92,12 @@ def typed(answer: Answer) -> None:
 # --- the embedder --------------------------------------------------------------------------------
 
 
-def test_searches_side_by_side_answer_as_one_after_the_other(
-    town: Sourcebook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Sourcebook.open(town.settings.store) as other:
-        other.embedder = town.embedder
-        one_by_one = [told(other.search(q)) for q in QUESTIONS]
-    monkeypatch.setattr(town.store, "apart", True)
-    assert [told(town.search(q)) for q in QUESTIONS] == one_by_one
-
-
 def test_a_store_that_fails_beside_the_embedder_is_not_hidden_by_it(
     town: Sourcebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(*_: object) -> None:
         raise StoreError("the disk is gone")
 
-    monkeypatch.setattr(town.store, "apart", True)
     monkeypatch.setattr(town.store, "sparse_search", failing)
     with pytest.raises(StoreError, match="the disk is gone"):
         town.search(FENCE)
@@ -116,12 +105,10 @@ def test_a_store_that_fails_beside_the_embedder_is_not_hidden_by_it(
         town.search(FENCE)
 
 
-@pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("rerank", ["local", "late", "none"])
 def test_without_the_embedder_full_text_search_answers(
-    town: Sourcebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rerank: str, apart: bool
+    town: Sourcebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rerank: str
 ) -> None:
-    monkeypatch.setattr(town.store, "apart", apart)
     sparse = [town.search(q, mode="sparse", rerank=rerank) for q in QUESTIONS]
     with without_model(town, tmp_path, monkeypatch):
         for query, expected in zip(QUESTIONS, sparse, strict=True):

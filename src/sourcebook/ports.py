@@ -332,9 +332,6 @@ class Writer(Protocol):
 
 
 class Store(Protocol):
-    apart: bool
-    """Whether it searches in other processes, so that two searches at once take no longer."""
-
     # writing
     def commit(
         self, scope: Scope, *, message: str = "", request_id: str | None = None

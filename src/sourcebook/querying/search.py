@@ -1,5 +1,5 @@
-"""A prepared query in, one ranked list a source out: full-text beside the embedding of the query,
-then dense and staged; where the store searches apart, full-text beside all of them.
+"""A prepared query in, one ranked list a source out: full-text in a thread beside the embedding of
+the query, dense and staged.
 
 A part that fails makes the answer degraded with a reason; only when nothing is left to answer with
 is it an error. Staged search (documents and sections first, then the chunks inside them) is one
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -83,17 +83,16 @@ class Searches:
             if "sparse" in sources:
                 self._sparse(found, query, depth, within)
             return found
-        try:
-            if "sparse" in sources and self.store.apart:
-                self._all_at_once(found, query, sources, depth, within)
-            else:
-                vector = self._beside(found, query, "sparse" in sources, depth, within).vector
-                asker.still_waits()
-                self._dense(found, vector, sources, depth, within)
-        except ModelUnavailable as error:
-            if "sparse" not in sources:
-                raise
-            found.degraded.append(Degraded("dense", str(error)))
+        if "sparse" not in sources:
+            self._by_meaning(found, query, sources, depth, within)
+        else:
+            searching = _threads.submit(self._sparse, found, query, depth, within)
+            try:
+                self._by_meaning(found, query, sources, depth, within)
+            except ModelUnavailable as error:
+                found.degraded.append(Degraded("dense", str(error)))
+            finally:
+                searching.result()
         # In a fixed order: sums of scores depend on it in the last bit.
         lists = {name: found.lists[name] for name in sources if name in found.lists}
         return replace(found, lists=lists)
@@ -102,7 +101,13 @@ class Searches:
         with found.timed("sparse"):
             found.lists["sparse"] = self.store.sparse_search(self.scope, query, depth, within)
 
-    def _all_at_once(
+    def _embed(self, found: Found, query: PreparedQuery) -> EmbeddedQuery:
+        with found.timed("embed"):
+            embedded = self._embedded(query.normalized)
+        found.asked.append(embedded)
+        return embedded
+
+    def _by_meaning(
         self,
         found: Found,
         query: PreparedQuery,
@@ -110,46 +115,10 @@ class Searches:
         depth: int,
         within: Within,
     ) -> None:
-        searching = _threads.submit(self._sparse, found, query, depth, within)
-        try:
-            vector = self._embed(found, query).vector
-            asker.still_waits()
-            self._dense(found, vector, sources, depth, within)
-        finally:
-            searching.result()
-
-    def _beside(
-        self, found: Found, query: PreparedQuery, sparse: bool, depth: int, within: Within
-    ) -> EmbeddedQuery:
-        """The query is embedded while full-text is searched. (Scans in this process are bound by
-        memory: side by side each would take longer.)"""
-        if sparse and self._held(query.normalized) is None:
-            embedding = _threads.submit(self._embed, found, query)
-            try:
-                self._sparse(found, query, depth, within)
-            finally:
-                wait([embedding])
-            return embedding.result()
-        if sparse:
-            self._sparse(found, query, depth, within)
-        return self._embed(found, query)
-
-    def _embed(self, found: Found, query: PreparedQuery) -> EmbeddedQuery:
-        with found.timed("embed"):
-            embedded = self._embedded(query.normalized)
-        found.asked.append(embedded)
-        return embedded
-
-    def _dense(
-        self,
-        found: Found,
-        vector: Vectors,
-        sources: tuple[str, ...],
-        depth: int,
-        within: Within,
-    ) -> None:
         space = self.space
         assert space is not None
+        vector = self._embed(found, query).vector
+        asker.still_waits()
         if "dense" in sources:
             with found.timed("dense"):
                 found.lists["dense"] = self.store.dense_search(

@@ -29,8 +29,6 @@ from sourcebook.stores.statements import SqliteStatements, Statements
 
 
 class SqliteStore(Searching, Transfer, Reads, VectorPart, People):
-    apart = False
-
     def __init__(
         self, connections: Connections, clock: Callable[[], datetime] = moments.now
     ) -> None:

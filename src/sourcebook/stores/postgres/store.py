@@ -38,8 +38,6 @@ from sourcebook.stores.statements import Statements
 
 
 class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
-    apart = True
-
     def __init__(
         self,
         primary: Pool,
