@@ -89,6 +89,7 @@ def test_the_bounds_hold_for_every_row_and_shut_most_of_them_out() -> None:
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     cosine = Cosine.build(vectors)
     half, every = cosine.half, np.arange(5000)
+    assert np.isfinite(cosine.bias).all()
     for query in vectors[:20]:
         turned = (query - cosine.mean) @ cosine.axes
         true = vectors.astype(np.float64) @ query.astype(np.float64)
@@ -99,6 +100,26 @@ def test_the_bounds_hold_for_every_row_and_shut_most_of_them_out() -> None:
         beyond = np.linalg.norm(turned[half:]) * cosine.rest
         assert (first + beyond + cosine.bias + query @ cosine.mean + error + 2e-5 >= true).all()
         assert len(cosine._possible(query, 10, None)) < 250
+
+
+def test_a_vector_far_from_its_image_is_still_found() -> None:
+    """The scale comes from a sample, every second vector; this one is beyond it."""
+    rng = np.random.default_rng(7)
+    vectors = unit(rng, 40_000, 16, 5.0)
+    vectors[25_001] = -np.eye(16, dtype=np.float32)[3]
+    cosine = Cosine.build(vectors)
+    assert len(vectors) // module._SAMPLE == 2
+    assert 0 < np.isinf(cosine.bias).sum() <= 2 * (len(vectors) // module._UNLIKE)
+    assert np.isinf(cosine.bias[25_001])
+    query = unit(rng, 1, 16)[0]
+    for asked, rows in (
+        (query, None),
+        (vectors[25_001], None),
+        (-query, np.arange(20_000, 40_000)),
+    ):
+        found, _ = cosine.nearest(asked, 10, rows)
+        every = np.arange(len(vectors)) if rows is None else rows
+        assert found.tolist() == full_scan(vectors, asked, 10, every).tolist()
 
 
 @pytest.mark.parametrize("n", [0, 1])

@@ -25,11 +25,13 @@ from sourcebook.ports import Vectors
 Rows = npt.NDArray[np.int64]
 Scores64 = npt.NDArray[np.float64]
 Result = TypeVar("Result")
-_BLOCK = 4096
+_BLOCK = 1024
 """Rows prepared at a time, so that what is in between stays in the processor's cache."""
 _SAMPLE = 16_384
 """Vectors that the axes are computed from; others would give the same answers, only slower."""
 _VARIANCE = 0.9
+_UNLIKE = 10_000
+"""One in so many vectors is too unlike its image to be judged by it."""
 _SMALL = 2000
 """So few vectors are scored one by one as well, and need no axes."""
 _FEW = 32
@@ -49,22 +51,6 @@ class Part:
     """The largest distance between a row and its 8-bit image."""
     radius: float
     """The largest norm of an image."""
-
-    @classmethod
-    def build(cls, turned: Vectors, packed: bool) -> Part:
-        peaks = _by_blocks(lambda block: _peak(turned[block]), len(turned))
-        scale = max(peaks, default=0.0) / 127 or 1.0
-        small = np.empty(turned.shape, np.int8)
-        residual = radius = 0.0
-
-        def shrink(block: slice) -> tuple[float, float]:
-            small[block] = np.rint(turned[block] / scale)
-            image = small[block] * np.float32(scale)
-            return _longest(turned[block] - image), _longest(image)
-
-        for lost, length in _by_blocks(shrink, len(turned)):
-            residual, radius = max(residual, lost), max(radius, length)
-        return cls(numkong.dots_pack(small) if packed else small, scale, residual, radius)
 
     def products(self, query: Vectors, rows: Rows | None = None) -> tuple[Vectors, float]:
         """The inner product of the query with these rows, or with all if the table is packed, and
@@ -91,7 +77,8 @@ class Cosine:
     half: int
     """How many of the turned dimensions make the first part."""
     bias: Vectors
-    """mean . (vector - mean)"""
+    """mean . (vector - mean); without bound for the few whose images are least like them, which
+    are therefore always scored."""
     first: Part
     second: Part
     rest: Vectors
@@ -99,21 +86,39 @@ class Cosine:
 
     @classmethod
     def build(cls, vectors: Vectors) -> Cosine:
-        total = vectors.sum(axis=0, dtype=np.float64)
-        mean = (total / max(len(vectors), 1)).astype(np.float32)
-        axes, half = _axes(vectors, mean)
-        turned = np.empty_like(vectors)
-        bias, rest = np.empty((2, len(vectors)), np.float32)
+        """In one pass over the vectors, some at a time: new memory for all of them would cost as
+        much as the work."""
+        size, width = vectors.shape
+        total = sum(_by_blocks(lambda block: vectors[block].sum(axis=0, dtype=np.float64), size))
+        mean = (total / max(size, 1) * np.ones(width)).astype(np.float32)
+        sample = vectors[:: max(size // _SAMPLE, 1)] - mean
+        axes, half = _axes(sample)
+        parts = slice(0, half), slice(half, width)
+        scales = [_scale(sample @ axes[:, part]) for part in parts]
+        images = [np.empty((size, part.stop - part.start), np.int8) for part in parts]
+        bias, rest, *residuals = np.empty((4, size), np.float32)
 
-        def turn(block: slice) -> None:
+        def turn(block: slice) -> list[float]:
             centred = vectors[block] - mean
             bias[block] = centred @ mean
-            np.matmul(centred, axes, out=turned[block])
-            rest[block] = np.linalg.norm(turned[block, half:], axis=1)
+            turned = centred @ axes
+            rest[block] = _lengths(turned[:, half:])
+            longest = []
+            for part, scale, image, residual in zip(parts, scales, images, residuals, strict=True):
+                small = np.clip(np.rint(turned[:, part] / np.float32(scale)), -127, 127)
+                image[block] = small
+                small *= np.float32(scale)
+                residual[block] = _lengths(turned[:, part] - small)
+                longest.append(float(_lengths(small).max()))
+            return longest
 
-        _by_blocks(turn, len(vectors))
-        first = Part.build(turned[:, :half], packed=True)
-        second = Part.build(turned[:, half:], packed=False)
+        radii = [max(lengths) for lengths in zip(*_by_blocks(turn, size), strict=True)] or [0.0] * 2
+        for residual in residuals:
+            worst = np.argsort(residual)[size - size // _UNLIKE :]
+            bias[worst], residual[worst] = np.inf, 0
+        lost = [float(residual.max(initial=0.0)) for residual in residuals]
+        tables = numkong.dots_pack(images[0]), images[1]
+        first, second = map(Part, tables, scales, lost, radii)
         return cls(vectors, mean, axes, half, bias, first, second, rest)
 
     def nearest(self, query: Vectors, k: int, rows: Rows | None = None) -> tuple[Rows, Scores64]:
@@ -168,20 +173,16 @@ def _highest(values: Vectors, k: int) -> Rows:
     return found[: 4 * k]
 
 
-def _axes(vectors: Vectors, mean: Vectors) -> tuple[Vectors, int]:
-    if len(vectors) > _SMALL:
-        return _principal_axes(vectors, mean)
-    return np.eye(vectors.shape[1], dtype=np.float32), vectors.shape[1] // 2
-
-
-def _principal_axes(vectors: Vectors, mean: Vectors) -> tuple[Vectors, int]:
+def _axes(sample: Vectors) -> tuple[Vectors, int]:
     """Orthonormal columns, those of the largest variance first, and how many of them hold the
     share _VARIANCE of it: fewer are faster to scan, more leave fewer rows for the second pass."""
-    sample = vectors[:: max(len(vectors) // _SAMPLE, 1)] - mean
+    width = sample.shape[1]
+    if len(sample) <= _SMALL:
+        return np.eye(width, dtype=np.float32), width // 2
     variances, axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
     held = np.cumsum(variances[::-1]) / max(variances.sum(), 1e-12)
     enough = (int(np.searchsorted(held, _VARIANCE)) // 32 + 1) * 32
-    half = min(enough, vectors.shape[1] // 2 + vectors.shape[1] // 4)
+    half = min(enough, width // 2 + width // 4)
     return np.ascontiguousarray(axes[:, ::-1]).astype(np.float32), half
 
 
@@ -202,5 +203,6 @@ def _peak(values: Vectors) -> float:
     return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
-def _longest(rows: Vectors) -> float:
-    return float(np.linalg.norm(rows, axis=1).max(initial=0.0))
+def _lengths(rows: Vectors) -> Vectors:
+    lengths: Vectors = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return lengths
