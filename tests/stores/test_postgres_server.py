@@ -39,6 +39,7 @@ from tests.stores.leases import Clock, LeaseConformance
 STRANGER = replace(SCOPE, tenant="evil")
 OF_SEARCH = {
     "lane",
+    "lane_columns",
     "lane_difference",
     "facet",
     "tokens",

@@ -15,6 +15,7 @@ from sourcebook.hashing import digest
 from sourcebook.model import Filter, Match, Node, Passage, Scope, Space, Tree
 from sourcebook.ports import Within
 from sourcebook.querying.prepare import prepare
+from sourcebook.stores import lanes
 from sourcebook.stores.bm25 import K1, TITLE_WEIGHT, B
 from sourcebook.stores.sqlite import SqliteStore
 
@@ -29,6 +30,11 @@ def tree(name: str, title: str, body: str, colour: str) -> Tree:
     facets = (("colour", colour),)
     passage = Passage(name, name, 2, body, title, title, facets=facets)
     return Tree(name, f"{name}.txt", body, "r", (node,), (), (passage,))
+
+
+@pytest.fixture(autouse=True)
+def read_in_many_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "_READ", 4)
 
 
 class World:
@@ -131,6 +137,18 @@ def test_every_revision_in_any_order(tmp_path: Path, seed: int) -> None:
         assert fresh.sparse_search(SCOPE, prepare(text), 100, within) == matches
         assert fresh.dense_search(SCOPE, SPACE, vector, 100, within) == found
         fresh.close()
+
+
+def test_the_file_is_mapped_and_held_only_while_an_index_is_read(tmp_path: Path) -> None:
+    world = World(tmp_path / "w.db", 1)
+    said: list[str] = []
+    db = world.store.reader()
+    db.set_trace_callback(said.append)
+    world.store.dense_search(SCOPE, SPACE, np.ones(16, np.float32), 5, Within(12, 2))
+    db.set_trace_callback(None)
+    assert said.count("BEGIN") == said.count("COMMIT") == 2  # the lane, and its vectors
+    assert not db.in_transaction
+    assert db.execute("PRAGMA mmap_size").fetchone() == (0,)
 
 
 @pytest.mark.parametrize("seed", range(3))

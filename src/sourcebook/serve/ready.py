@@ -6,7 +6,6 @@ server needs no restart once its model is there.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,9 +17,6 @@ from sourcebook.errors import SourcebookError
 from sourcebook.serve import access_log
 
 _WORD = "warm"
-_TURN_S = 0.001
-"""How long a thread may keep the others waiting while it loads. One that reads rows lets another in
-at every row; with Python's own 5 ms it waits most of the time to be let in again."""
 
 
 @dataclass(slots=True)
@@ -63,16 +59,11 @@ class Readiness:
     def _warm(self) -> None:
         """The full-text index is laid out while the model is opened and the vectors are read."""
         engine = self.engine.unlogged()
-        before = sys.getswitchinterval()
-        sys.setswitchinterval(min(before, _TURN_S))
-        try:
-            with ThreadPoolExecutor(1) as pool:
-                beside = pool.submit(engine.search, _WORD, 1, mode="sparse")
-                engine.embedder.embed_query(_WORD)
-                engine.search(_WORD, 1, mode="dense")
-                beside.result()
-        finally:
-            sys.setswitchinterval(before)
+        with ThreadPoolExecutor(1) as pool:
+            beside = pool.submit(engine.search, _WORD, 1, mode="sparse")
+            engine.embedder.embed_query(_WORD)
+            engine.search(_WORD, 1, mode="dense")
+            beside.result()
         engine.search(_WORD, 1)
 
     def problem(self) -> str | None:

@@ -16,22 +16,22 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sourcebook.ports import Vectors
-from sourcebook.stores.bm25 import Postings, concatenate
+from sourcebook.stores.bm25 import Postings
 from sourcebook.stores.cosine import Cosine
 from sourcebook.stores.labels import View
+from sourcebook.stores.postings import TERM
 from sourcebook.stores.queries import QUERIES
 
 Rows = npt.NDArray[np.int64]
 Objects = npt.NDArray[np.object_]
-_READ = 1000
-"""Vectors read at a time: few enough to stay in the processor's cache."""
+_READ = 4000
+"""Passages or vectors read at a time."""
 _MUCH = 4
 """From this part of a space on it is read as a whole."""
 _MAPPED = 1 << 40
@@ -51,19 +51,23 @@ class Columns:
     counts: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, fetched: Sequence[tuple[Any, ...]]) -> Columns:
-        rows, nodes, elements, ancestors, hashes, blobs = (
-            zip(*fetched, strict=True) if fetched else ((),) * 6
-        )
-        records, counts = concatenate(blobs)
+    def read(cls, db: sqlite3.Connection, repository: int, shown: tuple[str, str]) -> Columns:
+        """`shown` are JSON lists: the nodes and rows of the passages."""
+        order = sorted(zip(*map(json.loads, shown), strict=True))
+        rows = [row for _, row in order]
+        parts = []
+        for start in range(0, len(rows), _READ):
+            some = {"repository": repository, "rows": json.dumps(rows[start : start + _READ])}
+            parts.append(db.execute(QUERIES["lane_columns"], some).fetchone())
+        elements, ancestors, hashes, sizes, terms = zip(*parts, strict=True) if parts else [()] * 5
         return cls(
             np.array(rows, np.int64),
-            _objects(nodes),
-            _objects(elements),
-            _objects(ancestors),
-            _objects(hashes),
-            records,
-            counts,
+            _objects([node for node, _ in order]),
+            _objects(_joined(elements)),
+            _objects(_joined(ancestors)),
+            _objects(_joined(hashes)),
+            np.frombuffer(b"".join(terms), TERM),
+            np.array(_joined(sizes), np.int64) // TERM.itemsize,
         )
 
     def replaced(self, gone: Rows, new: Columns) -> Columns:
@@ -146,10 +150,9 @@ class Filled:
 
 def load(db: sqlite3.Connection, view: View, resolution: int, revision: int) -> Lane:
     values = {**view._asdict(), "resolution": resolution, "revision": revision}
-    with _mapped(db):
-        found = db.execute(QUERIES["lane"], values).fetchall()
-    found.sort(key=itemgetter(1, 0))  # Far faster than SQLite sorts rows as wide as these.
-    return Lane(Columns.of(found))
+    with _reading(db):
+        shown = db.execute(QUERIES["lane"], values).fetchone()
+        return Lane(Columns.read(db, view.repository, shown))
 
 
 def derive(
@@ -159,8 +162,10 @@ def derive(
     values = {**view._asdict(), "resolution": resolution}
     forward = values | {"revision": new, "other": old}
     backward = values | {"revision": old, "other": new}
-    added = Columns.of(db.execute(QUERIES["lane_difference"], forward).fetchall())
-    gone = [row[0] for row in db.execute(QUERIES["lane_difference"], backward)]
+    with _reading(db):
+        shown = db.execute(QUERIES["lane_difference"], forward).fetchone()
+        added = Columns.read(db, view.repository, shown)
+        gone = json.loads(db.execute(QUERIES["lane_difference"], backward).fetchone()[1])
     if not gone and not len(added.rows):
         return near
     lane = Lane(near.columns.replaced(np.array(gone, np.int64), added))
@@ -202,9 +207,10 @@ def _fill(db: sqlite3.Connection, lane: Lane, space: int, seen: int, known: Name
         there[rows[rows >= 0]] = True
         missing = {name: row for name, row in first.items() if not there[row]}
     for names, data in _read(db, space, seen, missing):
-        rows = np.array([missing[name] for name in names], np.int64)
-        matrix[rows] = np.frombuffer(b"".join(data), np.float32).reshape(len(rows), dimensions)
-        there[rows] = True
+        rows = np.array([missing.get(name, -1) for name in names], np.int64)
+        wanted = rows >= 0
+        matrix[rows[wanted]] = np.frombuffer(data, np.float32).reshape(-1, dimensions)[wanted]
+        there[rows[wanted]] = True
     source = np.fromiter((first[name] for name in hashes), np.int64, len(hashes))
     lane_rows = np.flatnonzero(there[source])
     position = np.full(len(lane), -1, np.int64)
@@ -216,35 +222,42 @@ def _fill(db: sqlite3.Connection, lane: Lane, space: int, seen: int, known: Name
 
 def _read(
     db: sqlite3.Connection, space: int, seen: int, wanted: Collection[str]
-) -> Iterator[tuple[Sequence[str], Sequence[bytes]]]:
+) -> Iterator[tuple[list[str], bytes]]:
     """Hashes and their vectors, some at a time: the whole space where much of it is wanted, else
     one by one in the order of the table, which is far faster than in any other."""
     if len(wanted) > seen // _MUCH:
-        with _mapped(db):
-            whole = db.execute(QUERIES["whole_space"], {"space": space})
-            while rows := whole.fetchmany(_READ):
-                yield _columns([row for row in rows if row[0] in wanted])
+        with _reading(db):
+            after = {"space": space, "after": "", "most": _READ}
+            while names := json.loads(
+                (found := db.execute(QUERIES["whole_space"], after).fetchone())[0]
+            ):
+                yield names, found[1]
+                after["after"] = max(names)
         return
     hashes = sorted(wanted)
     for start in range(0, len(hashes), _READ):
-        some = json.dumps(hashes[start : start + _READ])
-        yield _columns(db.execute(QUERIES["vectors"], {"space": space, "hashes": some}).fetchall())
+        some = {"space": space, "hashes": json.dumps(hashes[start : start + _READ])}
+        names, data = db.execute(QUERIES["vectors"], some).fetchone()
+        yield json.loads(names), data or b""
 
 
 @contextmanager
-def _mapped(db: sqlite3.Connection) -> Iterator[None]:
-    """Much of the file is read in a third of the time where it is mapped into memory. Not longer
-    than that: what is mapped counts as this process's, and a file cut off under it would end it."""
+def _reading(db: sqlite3.Connection) -> Iterator[None]:
+    """Much of the store, as of one moment, in a third of the time by mapping the file into memory.
+    It is not mapped longer than that: it would count as memory of this process, and end it if
+    somebody cut the file off."""
     db.execute(f"PRAGMA mmap_size = {_MAPPED}")
+    db.execute("BEGIN")
     try:
         yield
     finally:
+        db.execute("COMMIT")
         db.execute("PRAGMA mmap_size = 0")
 
 
-def _columns(rows: Sequence[tuple[str, bytes]]) -> tuple[Sequence[str], Sequence[bytes]]:
-    names, data = zip(*rows, strict=True) if rows else ((), ())
-    return names, data
+def _joined(lists: Sequence[str]) -> list[Any]:
+    """JSON lists as one."""
+    return [value for some in lists for value in json.loads(some)]
 
 
 def _objects(values: Sequence[str]) -> Objects:

@@ -399,17 +399,26 @@ WHERE p.repository = :repository AND {visible p} AND {visible n}
 
 -- === search ======================================================================================
 
+-- What makes up an index is read in few steps, each of which gives many values as one: at every step
+-- Python lets its other threads in, and waits for its turn again.
+
 -- name: lane
--- The passages of one resolution that a revision shows, in no order.
-SELECT p.row, p.node_id, p.element_id, p.ancestors, p.text_hash, p.terms FROM passage p
+-- The passages of one resolution that a revision shows: JSON lists of their nodes and rows.
+SELECT json_group_array(p.node_id), json_group_array(p.row) FROM passage p
 WHERE p.repository = :repository AND {in_lane p} AND {visible p} AND {readable p}
 
 -- name: lane_difference
 -- What one revision shows of a resolution and another one does not.
-SELECT p.row, p.node_id, p.element_id, p.ancestors, p.text_hash, p.terms FROM passage p
+SELECT json_group_array(p.node_id), json_group_array(p.row) FROM passage p
 WHERE p.repository = :repository AND {in_lane p} AND {visible p} AND {readable p}
   AND NOT ({visible p at :other})
-ORDER BY p.node_id, p.row
+
+-- name: lane_columns
+-- What search needs of a JSON list of rows, in their order: JSON lists, and the terms of all.
+SELECT json_group_array(p.element_id), json_group_array(p.ancestors), json_group_array(p.text_hash),
+  json_group_array(length(p.terms)), CAST(group_concat(p.terms, '') AS BLOB)
+FROM json_each(:rows) wanted CROSS JOIN passage p ON p.row = wanted.value
+WHERE p.repository = :repository
 
 -- name: lane_size
 -- How many passages of one resolution a revision shows.
@@ -440,13 +449,16 @@ SELECT vectors FROM space WHERE row = :space
 SELECT dimensions FROM space WHERE row = :space
 
 -- name: whole_space
-SELECT text_hash, data FROM vector WHERE space = :space
+-- Some of a space's vectors, beginning after a text hash: a JSON list of hashes, and all the vectors.
+SELECT json_group_array(text_hash), CAST(group_concat(data, '') AS BLOB) FROM (
+  SELECT text_hash, data FROM vector WHERE space = :space AND text_hash > :after
+  ORDER BY text_hash LIMIT :most)
 
 -- name: vectors
--- The vectors of a JSON list of text hashes, as far as they are there.
+-- Those of a JSON list of text hashes, as far as they are there.
 -- (CROSS keeps the order: the other way round reads the whole table for each hash.)
-SELECT v.text_hash, v.data FROM json_each(:hashes) h
-CROSS JOIN vector v ON v.space = :space AND v.text_hash = h.value
+SELECT json_group_array(v.text_hash), CAST(group_concat(v.data, '') AS BLOB)
+FROM json_each(:hashes) h CROSS JOIN vector v ON v.space = :space AND v.text_hash = h.value
 
 
 -- === vectors =====================================================================================
