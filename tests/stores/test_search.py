@@ -34,7 +34,7 @@ def tree(name: str, title: str, body: str, colour: str) -> Tree:
 
 @pytest.fixture(autouse=True)
 def read_in_many_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "_READ", 4)
+    monkeypatch.setattr(lanes, "_STEP", 200)
 
 
 class World:

@@ -30,8 +30,8 @@ from sourcebook.stores.queries import QUERIES
 
 Rows = npt.NDArray[np.int64]
 Objects = npt.NDArray[np.object_]
-_READ = 4000
-"""Passages or vectors read at a time."""
+_STEP = 1 << 22
+"""Bytes read at a time, or a row if that has more. SQLite builds no value beyond a billion."""
 _MUCH = 4
 """From this part of a space on it is read as a whole."""
 _MAPPED = 1 << 40
@@ -51,23 +51,24 @@ class Columns:
     counts: npt.NDArray[np.int64]
 
     @classmethod
-    def read(cls, db: sqlite3.Connection, repository: int, shown: tuple[str, str]) -> Columns:
-        """`shown` are JSON lists: the nodes and rows of the passages."""
-        order = sorted(zip(*map(json.loads, shown), strict=True))
-        rows = [row for _, row in order]
+    def read(cls, db: sqlite3.Connection, repository: int, shown: tuple[str, ...]) -> Columns:
+        """`shown` are JSON lists: the passages' nodes, their rows, and the sizes of their terms."""
+        found = sorted(zip(*map(json.loads, shown), strict=True))
+        nodes, rows, sizes = zip(*found, strict=True) if found else ((),) * 3
+        steps = np.flatnonzero(np.diff(np.cumsum(sizes) // _STEP)) + 1
         parts = []
-        for start in range(0, len(rows), _READ):
-            some = {"repository": repository, "rows": json.dumps(rows[start : start + _READ])}
-            parts.append(db.execute(QUERIES["lane_columns"], some).fetchone())
-        elements, ancestors, hashes, sizes, terms = zip(*parts, strict=True) if parts else [()] * 5
+        for some in np.split(np.array(rows, np.int64), steps):
+            asked = {"repository": repository, "rows": json.dumps(some.tolist())}
+            parts.append(db.execute(QUERIES["lane_columns"], asked).fetchone())
+        elements, ancestors, hashes, terms = zip(*parts, strict=True)
         return cls(
             np.array(rows, np.int64),
-            _objects([node for node, _ in order]),
+            _objects(nodes),
             _objects(_joined(elements)),
             _objects(_joined(ancestors)),
             _objects(_joined(hashes)),
-            np.frombuffer(b"".join(terms), TERM),
-            np.array(_joined(sizes), np.int64) // TERM.itemsize,
+            np.frombuffer(b"".join(filter(None, terms)), TERM),
+            np.array(sizes, np.int64) // TERM.itemsize,
         )
 
     def replaced(self, gone: Rows, new: Columns) -> Columns:
@@ -206,11 +207,13 @@ def _fill(db: sqlite3.Connection, lane: Lane, space: int, seen: int, known: Name
         matrix[rows[rows >= 0]] = known.vectors[rows >= 0]
         there[rows[rows >= 0]] = True
         missing = {name: row for name, row in first.items() if not there[row]}
-    for names, data in _read(db, space, seen, missing):
-        rows = np.array([missing.get(name, -1) for name in names], np.int64)
-        wanted = rows >= 0
-        matrix[rows[wanted]] = np.frombuffer(data, np.float32).reshape(-1, dimensions)[wanted]
-        there[rows[wanted]] = True
+    most = _STEP // (matrix.itemsize * dimensions) + 1
+    with _reading(db):
+        for names, data in _read(db, space, seen, missing, most):
+            rows = np.array([missing.get(name, -1) for name in names], np.int64)
+            wanted = rows >= 0
+            matrix[rows[wanted]] = np.frombuffer(data, np.float32).reshape(-1, dimensions)[wanted]
+            there[rows[wanted]] = True
     source = np.fromiter((first[name] for name in hashes), np.int64, len(hashes))
     lane_rows = np.flatnonzero(there[source])
     position = np.full(len(lane), -1, np.int64)
@@ -221,23 +224,22 @@ def _fill(db: sqlite3.Connection, lane: Lane, space: int, seen: int, known: Name
 
 
 def _read(
-    db: sqlite3.Connection, space: int, seen: int, wanted: Collection[str]
+    db: sqlite3.Connection, space: int, seen: int, wanted: Collection[str], most: int
 ) -> Iterator[tuple[list[str], bytes]]:
-    """Hashes and their vectors, some at a time: the whole space where much of it is wanted, else
+    """Hashes and their vectors, `most` at a time: the whole space where much of it is wanted, else
     one by one in the order of the table, which is far faster than in any other."""
     if len(wanted) > seen // _MUCH:
-        with _reading(db):
-            after = {"space": space, "after": "", "most": _READ}
-            while names := json.loads(
-                (found := db.execute(QUERIES["whole_space"], after).fetchone())[0]
-            ):
-                yield names, found[1]
-                after["after"] = max(names)
-        return
+        after = {"space": space, "after": "", "most": most}
+        while True:
+            names, data = db.execute(QUERIES["whole_space"], after).fetchone()
+            if not (some := json.loads(names)):
+                return
+            yield some, data
+            after["after"] = max(some)
     hashes = sorted(wanted)
-    for start in range(0, len(hashes), _READ):
-        some = {"space": space, "hashes": json.dumps(hashes[start : start + _READ])}
-        names, data = db.execute(QUERIES["vectors"], some).fetchone()
+    for start in range(0, len(hashes), most):
+        asked = {"space": space, "hashes": json.dumps(hashes[start : start + most])}
+        names, data = db.execute(QUERIES["vectors"], asked).fetchone()
         yield json.loads(names), data or b""
 
 
@@ -251,7 +253,8 @@ def _reading(db: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        db.execute("COMMIT")
+        if db.in_transaction:  # Some errors end it.
+            db.execute("COMMIT")
         db.execute("PRAGMA mmap_size = 0")
 
 

@@ -403,20 +403,23 @@ WHERE p.repository = :repository AND {visible p} AND {visible n}
 -- Python lets its other threads in, and waits for its turn again.
 
 -- name: lane
--- The passages of one resolution that a revision shows: JSON lists of their nodes and rows.
-SELECT json_group_array(p.node_id), json_group_array(p.row) FROM passage p
+-- The passages of one resolution that a revision shows: JSON lists of their nodes, their rows, and
+-- how many bytes their terms take.
+SELECT json_group_array(p.node_id), json_group_array(p.row), json_group_array(length(p.terms))
+FROM passage p
 WHERE p.repository = :repository AND {in_lane p} AND {visible p} AND {readable p}
 
 -- name: lane_difference
 -- What one revision shows of a resolution and another one does not.
-SELECT json_group_array(p.node_id), json_group_array(p.row) FROM passage p
+SELECT json_group_array(p.node_id), json_group_array(p.row), json_group_array(length(p.terms))
+FROM passage p
 WHERE p.repository = :repository AND {in_lane p} AND {visible p} AND {readable p}
   AND NOT ({visible p at :other})
 
 -- name: lane_columns
 -- What search needs of a JSON list of rows, in their order: JSON lists, and the terms of all.
 SELECT json_group_array(p.element_id), json_group_array(p.ancestors), json_group_array(p.text_hash),
-  json_group_array(length(p.terms)), CAST(group_concat(p.terms, '') AS BLOB)
+  CAST(group_concat(p.terms, '') AS BLOB)
 FROM json_each(:rows) wanted CROSS JOIN passage p ON p.row = wanted.value
 WHERE p.repository = :repository
 
