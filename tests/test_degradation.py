@@ -9,6 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +17,12 @@ from typing import Any
 
 import pytest
 
-from sourcebook import Sourcebook
+from sourcebook import Sourcebook, asker
 from sourcebook.errors import ModelUnavailable, StoreError
 from sourcebook.models.chat import ChatModel
 from sourcebook.models.http import Limits
 from sourcebook.models.local import LocalEmbedder
+from sourcebook.querying import search as searches
 from sourcebook.retrieve import Answer, Caches
 from tests.models.server import FAILURES, ChatServer
 from tests.town import FENCE, OFF_TOPIC, TOWN, ids, opened, passage_of, score
@@ -103,6 +105,31 @@ def test_a_store_that_fails_beside_the_embedder_is_not_hidden_by_it(
         town.search(FENCE)
     with without_model(town, tmp_path, monkeypatch), pytest.raises(StoreError, match="disk"):
         town.search(FENCE)
+
+
+def test_who_left_does_not_wait_for_a_search_that_has_not_begun(
+    town: Sourcebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stages: list[int] = []
+
+    def left() -> None:
+        stages.append(len(stages))
+        if len(stages) > 1:  # while the question was embedded
+            raise TimeoutError("gone")
+
+    def never(*_: object) -> None:
+        raise StoreError("searched for nobody")
+
+    monkeypatch.setattr(town.store, "sparse_search", never)
+    go_on = threading.Event()
+    with ThreadPoolExecutor(1) as busy:
+        monkeypatch.setattr(searches, "_threads", busy)
+        busy.submit(go_on.wait)
+        try:
+            with asker.known_by(left), pytest.raises(TimeoutError, match="gone"):
+                town.search(FENCE)
+        finally:
+            go_on.set()
 
 
 @pytest.mark.parametrize("rerank", ["local", "late", "none"])

@@ -24,10 +24,9 @@ from sourcebook.errors import SourcebookError
 from sourcebook.machine import Check
 from sourcebook.models.install import advice, models_dir, unsound
 from sourcebook.ports import Embedder
+from sourcebook.stores.connections import NEEDED, suits
 
 PYTHON = (3, 11)
-SQLITE = (3, 35)
-"""The first that can return the rows it changed."""
 _QUESTION = "Does this model answer?"
 
 
@@ -69,20 +68,10 @@ def _machine() -> Iterator[Check]:
     else:
         yield Check("python", "failed", version, "install Python 3.11 or later")
     found = f"SQLite {sqlite3.sqlite_version}"
-    if sqlite3.sqlite_version_info[:2] >= SQLITE and _reads_json():
+    if suits():
         yield Check("sqlite", "ok", found)
     else:
-        yield Check(
-            "sqlite", "failed", found, "use a Python whose SQLite is 3.35 or later, with JSON"
-        )
-
-
-def _reads_json() -> bool:
-    try:
-        with sqlite3.connect(":memory:") as db:
-            return bool(db.execute("SELECT value FROM json_each('[1]')").fetchone() == (1,))
-    except sqlite3.Error:
-        return False
+        yield Check("sqlite", "failed", found, NEEDED)
 
 
 def _files(name: str) -> Check:

@@ -89,7 +89,7 @@ def test_the_bounds_hold_for_every_row_and_shut_most_of_them_out() -> None:
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     cosine = Cosine.build(vectors)
     half, every = cosine.half, np.arange(5000)
-    assert np.isfinite(cosine.bias).all()
+    assert np.isfinite(cosine.rest).all()
     for query in vectors[:20]:
         turned = (query - cosine.mean) @ cosine.axes
         true = vectors.astype(np.float64) @ query.astype(np.float64)
@@ -102,24 +102,30 @@ def test_the_bounds_hold_for_every_row_and_shut_most_of_them_out() -> None:
         assert len(cosine._possible(query, 10, None)) < 250
 
 
-def test_a_vector_far_from_its_image_is_still_found() -> None:
-    """The scale comes from a sample, every second vector; this one is beyond it."""
+@pytest.mark.parametrize("k", [1, 10, 100])
+def test_vectors_far_from_their_images_are_found_and_shut_none_in(
+    monkeypatch: pytest.MonkeyPatch, k: int
+) -> None:
+    """The scale comes from a sample, every second vector; these are beyond it."""
+    monkeypatch.setattr(module, "_UNLIKE", 100)
     rng = np.random.default_rng(7)
-    vectors = unit(rng, 40_000, 16, 5.0)
-    vectors[25_001] = -np.eye(16, dtype=np.float32)[3]
+    vectors = rng.normal(size=(40_000, 16)) * np.geomspace(1, 0.02, 16) + 3.0
+    vectors[25_001::500] -= 12 * np.eye(16)[3]
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     cosine = Cosine.build(vectors)
     assert len(vectors) // module._SAMPLE == 2
-    assert 0 < np.isinf(cosine.bias).sum() <= 2 * (len(vectors) // module._UNLIKE)
-    assert np.isinf(cosine.bias[25_001])
-    query = unit(rng, 1, 16)[0]
-    for asked, rows in (
-        (query, None),
-        (vectors[25_001], None),
-        (-query, np.arange(20_000, 40_000)),
-    ):
-        found, _ = cosine.nearest(asked, 10, rows)
-        every = np.arange(len(vectors)) if rows is None else rows
-        assert found.tolist() == full_scan(vectors, asked, 10, every).tolist()
+    unlike = np.flatnonzero(np.isinf(cosine.rest))
+    assert 400 <= len(unlike) <= 800
+    assert set(range(25_001, 40_000, 500)) <= set(unlike)
+    half = np.arange(20_000, 40_000)
+    for asked in (*vectors[:4], vectors[25_001], -vectors[0]):
+        for rows in (None, half):
+            every = np.arange(len(vectors)) if rows is None else rows
+            found, _ = cosine.nearest(asked, k, rows)
+            assert found.tolist() == full_scan(vectors, asked, k, every).tolist()
+        possible = cosine._possible(asked, k, None)
+        assert set(unlike) <= set(possible)
+        assert len(possible) < 4000 + 20 * k
 
 
 @pytest.mark.parametrize("n", [0, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -10,11 +11,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sourcebook.errors import InvalidInput, StoreBusy, StoreError, StoreReadOnly
+from sourcebook.stores import connections
 from sourcebook.stores.connections import Connections
 from sourcebook.stores.postings import TERM, encode_counts, encode_tokens
 from sourcebook.stores.queries import QUERIES, parse
@@ -77,6 +80,26 @@ def test_urls_and_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_is_no_place_for_a_store(where: str) -> None:
     with pytest.raises(InvalidInput, match="sqlite:///|mode=ro"):
         SqliteStore.open(where)
+
+
+def test_a_sqlite_that_cuts_blobs_short_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert connections.suits()
+    connect = sqlite3.connect
+
+    class Old(sqlite3.Connection):
+        """Ends what it puts together at a byte of 0, as SQLite did up to 3.36."""
+
+        def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
+            return super().execute(sql.replace("group_concat(b, '')", "''"), *given)
+
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=Old))
+    connections.suits.cache_clear()
+    with pytest.raises(StoreError, match=r"too old; use a Python whose SQLite is 3\.38 or later"):
+        SqliteStore.open(tmp_path / "s.db")
+    connections.suits.cache_clear()
+    assert not (tmp_path / "s.db").exists()
 
 
 def test_a_file_that_is_not_a_store_is_named(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -34,7 +34,8 @@ COARSE = 10
 _SECTIONS = 1000
 """Enough to see which documents have sections."""
 
-_threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="sourcebook-search")
+_threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="sourcebook-search")
+"""Made as they are needed: one a question that is being answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,11 @@ class Searches:
                 self._by_meaning(found, query, sources, depth, within)
             except ModelUnavailable as error:
                 found.degraded.append(Degraded("dense", str(error)))
-            finally:
-                searching.result()
+            except BaseException:
+                if not searching.cancel():
+                    wait([searching])
+                raise
+            searching.result()
         # In a fixed order: sums of scores depend on it in the last bit.
         lists = {name: found.lists[name] for name in sources if name in found.lists}
         return replace(found, lists=lists)

@@ -6,6 +6,7 @@ errors that say what to do.
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
@@ -13,6 +14,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
@@ -28,6 +30,27 @@ from sourcebook.stores.migrate import migrate, steps
 _SCHEME = "sqlite:///"
 _WRITING_KB, _READING_KB = 65_536, 4096
 """Of pages in memory. A server has a reader a thread; what one does not hold the system does."""
+
+
+NEEDED = "use a Python whose SQLite is 3.38 or later, with JSON"
+
+
+@cache
+def suits() -> bool:
+    """Whether this SQLite returns the rows that it changed, knows JSON, and puts blobs together
+    whole, bytes of 0 among them."""
+    try:
+        with sqlite3.connect(":memory:") as db:
+            db.execute("CREATE TABLE t (b BLOB)")
+            added = db.execute(
+                "INSERT INTO t VALUES (x'00ff'), (x''), (x'0001') RETURNING length(b)"
+            )
+            lengths = [row[0] for row in added]
+            query = "SELECT json_group_array(length(b)), CAST(group_concat(b, '') AS BLOB) FROM t"
+            told, joined = db.execute(query).fetchone()
+    except sqlite3.Error:
+        return False
+    return bool(lengths == json.loads(told) == [2, 0, 2] and joined == b"\x00\xff\x00\x01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +92,8 @@ class Connections:
         self._local = threading.local()
         self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
         self._closed = False
+        if not suits():
+            raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; {NEEDED}")
         with self.translating(), self._opening():
             self.read_only = location.read_only or not _writable(self.path)
             self._options = self._find_options()

@@ -28,7 +28,8 @@ Result = TypeVar("Result")
 _BLOCK = 1024
 """Rows prepared at a time, so that what is in between stays in the processor's cache."""
 _SAMPLE = 16_384
-"""Vectors that the axes are computed from; others would give the same answers, only slower."""
+"""Vectors that axes and scales are computed from; others would give the same answers, only
+slower."""
 _VARIANCE = 0.9
 _UNLIKE = 10_000
 """One in so many vectors is too unlike its image to be judged by it."""
@@ -48,7 +49,7 @@ class Part:
     """The integers: an array, or packed in the order that is fastest to scan as a whole."""
     scale: float
     residual: float
-    """The largest distance between a row and its 8-bit image."""
+    """The largest distance between a row and its 8-bit image, but for those that have no bound."""
     radius: float
     """The largest norm of an image."""
 
@@ -77,12 +78,12 @@ class Cosine:
     half: int
     """How many of the turned dimensions make the first part."""
     bias: Vectors
-    """mean . (vector - mean); without bound for the few whose images are least like them, which
-    are therefore always scored."""
+    """mean . (vector - mean)"""
     first: Part
     second: Part
     rest: Vectors
-    """The norm of each vector's second part."""
+    """The norm of each vector's second part; infinite for the few that are least like their images,
+    which are therefore always scored."""
 
     @classmethod
     def build(cls, vectors: Vectors) -> Cosine:
@@ -96,7 +97,8 @@ class Cosine:
         parts = slice(0, half), slice(half, width)
         scales = [_scale(sample @ axes[:, part]) for part in parts]
         images = [np.empty((size, part.stop - part.start), np.int8) for part in parts]
-        bias, rest, *residuals = np.empty((4, size), np.float32)
+        bias, rest = np.empty((2, size), np.float32)
+        residuals = np.empty((2, size), np.float32)
 
         def turn(block: slice) -> list[float]:
             centred = vectors[block] - mean
@@ -115,7 +117,7 @@ class Cosine:
         radii = [max(lengths) for lengths in zip(*_by_blocks(turn, size), strict=True)] or [0.0] * 2
         for residual in residuals:
             worst = np.argsort(residual)[size - size // _UNLIKE :]
-            bias[worst], residual[worst] = np.inf, 0
+            rest[worst], residual[worst] = np.inf, 0
         lost = [float(residual.max(initial=0.0)) for residual in residuals]
         tables = numkong.dots_pack(images[0]), images[1]
         first, second = map(Part, tables, scales, lost, radii)
@@ -147,13 +149,14 @@ class Cosine:
         # The k-th best of some rows: the k-th best of all is no lower.
         lowest = float(np.partition(scores, len(scores) - k)[len(scores) - k])
         floor = lowest - float(query @ self.mean) - error - _SLACK
-        highest = np.float32(np.linalg.norm(turned[self.half :])) * rest
+        # Never zero: what has no bound must keep none.
+        highest = np.float32(max(float(np.linalg.norm(turned[self.half :])), _SLACK)) * rest
         highest += rough
         maybe = np.flatnonzero(highest >= floor)
         kept = maybe if rows is None else rows[maybe]
         more, further = self.second.products(turned[self.half :], kept)
         more += rough[maybe]
-        return np.asarray(kept[more >= floor - further])
+        return np.asarray(kept[(more >= floor - further) | np.isinf(highest[maybe])])
 
     def scores(self, query: Vectors, rows: Rows) -> Scores64:
         """Cosines summed in double precision, row by row: the same bits wherever the row lies."""

@@ -31,7 +31,8 @@ from sourcebook.stores.queries import QUERIES
 Rows = npt.NDArray[np.int64]
 Objects = npt.NDArray[np.object_]
 _STEP = 1 << 22
-"""Bytes read at a time, or a row if that has more. SQLite builds no value beyond a billion."""
+"""Bytes of terms or vectors read at a time, or a row if that has more. SQLite builds no value
+beyond a billion; so the ids of a lane's nodes must not take more than that either."""
 _MUCH = 4
 """From this part of a space on it is read as a whole."""
 _MAPPED = 1 << 40
@@ -248,9 +249,9 @@ def _reading(db: sqlite3.Connection) -> Iterator[None]:
     """Much of the store, as of one moment, in a third of the time by mapping the file into memory.
     It is not mapped longer than that: it would count as memory of this process, and end it if
     somebody cut the file off."""
-    db.execute(f"PRAGMA mmap_size = {_MAPPED}")
     db.execute("BEGIN")
     try:
+        db.execute(f"PRAGMA mmap_size = {_MAPPED}")
         yield
     finally:
         if db.in_transaction:  # Some errors end it.
