@@ -22,6 +22,7 @@ from sourcebook.serve.grpc_server import start_grpc
 from sourcebook.serve.proto.sourcebook.v1 import semantic_query_pb2 as pb
 from sourcebook.serve.proto.sourcebook.v1.semantic_query_pb2_grpc import SemanticQueryServiceStub
 from sourcebook.serve.surfaces import listening
+from sourcebook.serve.turns import Visit
 from tests import town
 from tests.serve import mcp_clients
 from tests.serve.running import until
@@ -173,13 +174,22 @@ def test_who_leaves_while_it_is_answered_ends_it(
     engine: Engine,
     ran: list[str],
     left: Callable[[Door], AbstractContextManager[None]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    heard, leave = threading.Event(), Visit.leave
+
+    def hears(visit: Visit) -> None:
+        leave(visit)
+        heard.set()
+
+    monkeypatch.setattr(Visit, "leave", hears)
     slow = engine.embedder = Slow()
     door, told = Door(engine, keys=False), list[BaseException | None]()
     door.watch = lambda name, seconds, answer, error: told.append(error)
     with left(door):
         assert slow.asked.is_set()
         assert door.turns.in_flight == 1
+        assert heard.wait(10)  # The server hears of it a moment after the client has gone.
         slow.go.set()
         until(lambda: bool(told))
     assert [type(error) for error in told] == [OutOfTime]

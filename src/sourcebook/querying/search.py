@@ -119,10 +119,20 @@ class Searches:
         depth: int,
         within: Within,
     ) -> None:
-        space = self.space
-        assert space is not None
         vector = self._embed(found, query).vector
         asker.still_waits()
+        self._dense(found, vector, sources, depth, within)
+
+    def _dense(
+        self,
+        found: Found,
+        vector: Vectors,
+        sources: tuple[str, ...],
+        depth: int,
+        within: Within,
+    ) -> None:
+        space = self.space
+        assert space is not None
         if "dense" in sources:
             with found.timed("dense"):
                 found.lists["dense"] = self.store.dense_search(
