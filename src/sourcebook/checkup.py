@@ -24,7 +24,7 @@ from sourcebook.errors import SourcebookError
 from sourcebook.machine import Check
 from sourcebook.models.install import advice, models_dir, unsound
 from sourcebook.ports import Embedder
-from sourcebook.stores.connections import NEEDED, suits
+from sourcebook.stores.connections import NEEDED, sqlite_suits
 
 PYTHON = (3, 11)
 _QUESTION = "Does this model answer?"
@@ -68,7 +68,7 @@ def _machine() -> Iterator[Check]:
     else:
         yield Check("python", "failed", version, "install Python 3.11 or later")
     found = f"SQLite {sqlite3.sqlite_version}"
-    if suits():
+    if sqlite_suits():
         yield Check("sqlite", "ok", found)
     else:
         yield Check("sqlite", "failed", found, NEEDED)

@@ -85,7 +85,7 @@ def test_what_is_no_place_for_a_store(where: str) -> None:
 def test_a_sqlite_that_cuts_blobs_short_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert connections.suits()
+    assert connections.sqlite_suits()
     connect = sqlite3.connect
 
     class Old(sqlite3.Connection):
@@ -95,10 +95,10 @@ def test_a_sqlite_that_cuts_blobs_short_is_refused(
             return super().execute(sql.replace("group_concat(b, '')", "''"), *given)
 
     monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=Old))
-    connections.suits.cache_clear()
+    connections.sqlite_suits.cache_clear()
     with pytest.raises(StoreError, match=r"too old; use a Python whose SQLite is 3\.38 or later"):
         SqliteStore.open(tmp_path / "s.db")
-    connections.suits.cache_clear()
+    connections.sqlite_suits.cache_clear()
     assert not (tmp_path / "s.db").exists()
 
 

@@ -36,7 +36,7 @@ NEEDED = "use a Python whose SQLite is 3.38 or later, with JSON"
 
 
 @cache
-def suits() -> bool:
+def sqlite_suits() -> bool:
     """Whether this SQLite returns the rows that it changed, knows JSON, and puts blobs together
     whole, bytes of 0 among them."""
     try:
@@ -92,7 +92,7 @@ class Connections:
         self._local = threading.local()
         self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
         self._closed = False
-        if not suits():
+        if not sqlite_suits():
             raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; {NEEDED}")
         with self.translating(), self._opening():
             self.read_only = location.read_only or not _writable(self.path)

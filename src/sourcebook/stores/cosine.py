@@ -90,8 +90,8 @@ class Cosine:
         """In one pass over the vectors, some at a time: new memory for all of them would cost as
         much as the work."""
         size, width = vectors.shape
-        total = sum(_by_blocks(lambda block: vectors[block].sum(axis=0, dtype=np.float64), size))
-        mean = (total / max(size, 1) * np.ones(width)).astype(np.float32)
+        sums = _by_blocks(lambda block: vectors[block].sum(axis=0, dtype=np.float64), size)
+        mean = (np.sum([np.zeros(width), *sums], axis=0) / max(size, 1)).astype(np.float32)
         sample = vectors[:: max(size // _SAMPLE, 1)] - mean
         axes, half = _axes(sample)
         parts = slice(0, half), slice(half, width)

@@ -401,7 +401,7 @@ WHERE p.repository = :repository AND {visible p} AND {visible n}
 
 -- What makes up an index is read in few steps, each of which gives many values as one: at every step
 -- Python lets its other threads in, and waits for its turn again. Blobs are put together as if they
--- were text, which only newer versions of SQLite do whole: `connections.suits` tries it.
+-- were text, which only newer versions of SQLite do whole: `connections.sqlite_suits` tries it.
 
 -- name: lane
 -- The passages of one resolution that a revision shows: JSON lists of their nodes, their rows, and
