@@ -468,7 +468,7 @@ class Store(Protocol):
         passages: Sequence[int],
         within: Within,
     ) -> Evidence:
-        """What both searches say of these passages, whether they found them or not."""
+        """What both searches say of these passages, which `within` leaves, found by them or not."""
         ...
 
     def coverage(self, scope: Scope, space: Space, within: Within) -> Coverage: ...

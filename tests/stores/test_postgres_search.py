@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,8 @@ from sourcebook.hashing import digest
 from sourcebook.model import Filter, Node, Passage, Scope, Space, Tree
 from sourcebook.ports import Within
 from sourcebook.querying.prepare import prepare
-from sourcebook.stores.postgres import dense_index, dense_search
+from sourcebook.stores.postgres import dense_held, dense_index, dense_search
+from sourcebook.stores.postgres.dense_held import HeldSets
 from sourcebook.stores.postgres.postings_codec import NARROW, WIDE
 from sourcebook.stores.postgres.store import PostgresStore
 from sourcebook.stores.sqlite import SqliteStore
@@ -130,14 +131,13 @@ def ask(pair: Pair, rng: random.Random) -> None:
         unit(rng.randrange(99)),
         rng.choice([1, 4, 50]),
     )
+    asked = rng.choice([within, Within(revision, within.resolution)])
     told = []
     for store in pair.both:
         sparse = store.sparse_search(scope, query, k, within)
         dense = store.dense_search(scope, SPACE, vector, k, within)
         found = sorted({match.passage for match in (*sparse, *dense)})
-        said = store.evidence(
-            scope, SPACE, vector, query, found, Within(revision, within.resolution)
-        )
+        said = store.evidence(scope, SPACE, vector, query, found, asked)
         told.append([
             [match._replace(passage=0) for match in sparse],
             [match._replace(passage=0) for match in dense],
@@ -178,6 +178,39 @@ def test_what_is_held_in_memory_follows_commits_vectors_and_retention(pair: Pair
         matches = [s.sparse_search(SCOPE, prepare("oak moss fern"), 99, within) for s in pair.both]
         assert [m.node_id for m in matches[0]] == [m.node_id for m in matches[1]]
         assert [m.score for m in matches[0]] == [m.score for m in matches[1]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_from_memory_are_those_of_the_database(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Sets of vectors are held from the second question on, however few, and at once."""
+    monkeypatch.setattr(dense_held, "_LEAST", 1)
+    monkeypatch.setattr(dense_held, "_REST", 0)
+    monkeypatch.setattr(dense_held, "_thread", SimpleNamespace(submit=at_once))
+    from_memory: list[bool] = []
+    nearest = HeldSets.nearest
+
+    def watched(*given: Any) -> Any:
+        found = nearest(*given)
+        from_memory.append(found is not None)
+        return found
+
+    monkeypatch.setattr(HeldSets, "nearest", watched)
+    rng = random.Random(seed)
+    for _ in range(4):
+        revise(pair, rng)
+        embed(pair, 0.8)
+        for question in range(12):
+            for _ in range(3):
+                ask(pair, random.Random(f"{seed} {question}"))
+    assert sum(from_memory) > 20
+
+
+def at_once(work: Any) -> Future[None]:
+    done: Future[None] = Future()
+    done.set_result(work())
+    return done
 
 
 @pytest.mark.parametrize("free", [1, 16])

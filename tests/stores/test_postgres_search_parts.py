@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
+import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sourcebook.stores.bm25 import best as best_of_all
+from sourcebook.stores.postgres import dense_held
+from sourcebook.stores.postgres.dense_held import HeldSets
 from sourcebook.stores.postgres.dense_numbers import VectorNumbers
 from sourcebook.stores.postgres.dense_search import cosines
 from sourcebook.stores.postgres.postings_codec import LENGTH, NARROW, WIDE, read
@@ -114,3 +120,149 @@ def test_a_row_of_zeros_has_no_cosine() -> None:
     assert found[0] == 0
     assert np.isnan(found[1])
     assert found[2] == float(np.float32(0.8))
+
+
+class Database:
+    """Vectors by their numbers, and what was read of them."""
+
+    def __init__(self, vectors: np.ndarray) -> None:
+        self.vectors = vectors
+        self.read: list[list[int]] = []
+        self.fails = False
+
+    @contextmanager
+    def another(self) -> Iterator[Database]:
+        if self.fails:
+            raise psycopg.OperationalError("gone")
+        yield self
+
+    def of(self, session: Database, wanted: np.ndarray) -> np.ndarray:
+        self.read.append(wanted.tolist())
+        return self.vectors[wanted]
+
+
+class Clock:
+    """A second passes at each look."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        self.now += 1
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(dense_held, "time", found)
+    return found
+
+
+def units(count: int) -> np.ndarray:
+    vectors = np.random.default_rng(1).normal(size=(count, 8))
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def nearest(
+    sets: HeldSets, database: Database, wanted: np.ndarray, k: int = 3, key: str = "red"
+) -> list[int] | None:
+    """Waits for what is being read."""
+    query = database.vectors[0]
+    found = sets.nearest(database, key, database.of, query, k, wanted)  # type: ignore[arg-type]
+    if sets.filling is not None:
+        sets.filling.result()
+    return None if found is None else found[0].tolist()
+
+
+def test_vectors_are_read_when_they_are_asked_for_again(clock: Clock) -> None:
+    database, sets = Database(units(3000)), HeldSets()
+    wanted = np.arange(0, 3000, 2)
+    assert nearest(sets, database, wanted) is None
+    assert database.read == []
+    assert nearest(sets, database, wanted) is None
+    assert database.read == [wanted.tolist()]
+    order = np.argsort(-(database.vectors[wanted].astype(np.float64) @ database.vectors[0]))
+    found = nearest(sets, database, wanted)
+    assert found is not None
+    assert found[:3] == wanted[order][:3].tolist()
+    few = wanted[100:1200]  # Of those that are held.
+    inside = order[(order >= 100) & (order < 1200)]
+    found = nearest(sets, database, few)
+    assert found is not None
+    assert found[:3] == wanted[inside][:3].tolist()
+    assert len(database.read) == 1
+
+
+def test_only_what_is_new_is_read(clock: Clock) -> None:
+    database, sets = Database(units(3000)), HeldSets()
+    for _ in range(2):
+        nearest(sets, database, np.arange(500, 2000))
+    clock.now += 1000
+    assert nearest(sets, database, np.arange(2500)) is None
+    assert database.read[1:] == [[*range(500), *range(2000, 2500)]]
+    found = nearest(sets, database, np.arange(2500))
+    exact = np.argsort(-(database.vectors[:2500].astype(np.float64) @ database.vectors[0]))
+    assert found is not None
+    assert found[:3] == exact[:3].tolist()
+
+
+def test_all_that_are_as_near_as_the_last_are_told(clock: Clock) -> None:
+    vectors = units(2000)
+    vectors[1000:1100] = vectors[0]
+    database, sets = Database(vectors), HeldSets()
+    for _ in range(2):
+        nearest(sets, database, np.arange(2000))
+    found = nearest(sets, database, np.arange(2000), k=5)
+    assert found is not None
+    assert set(found) >= {0, *range(1000, 1100)}
+
+
+def test_reading_takes_a_tenth_of_the_time_at_most(clock: Clock) -> None:
+    database, sets = Database(units(2000)), HeldSets()
+    wanted = np.arange(2000)
+    for key in ("red", "red", "blue", "blue", "blue"):
+        nearest(sets, database, wanted, key=key)
+    assert len(database.read) == 1
+    clock.now += 8
+    nearest(sets, database, wanted, key="blue")
+    clock.now += 30
+    nearest(sets, database, wanted, key="blue")
+    assert len(database.read) == 2
+
+
+def test_what_does_not_fit_is_not_held(clock: Clock) -> None:
+    database, sets = Database(units(2000)), HeldSets(1500 * (5 * 8 + 16))
+    for _ in range(3):
+        assert nearest(sets, database, np.arange(2000)) is None
+    assert database.read == []
+    for _ in range(2):
+        nearest(sets, database, np.arange(1200))
+    assert nearest(sets, database, np.arange(1200)) is not None
+    clock.now += 1000
+    for _ in range(2):
+        nearest(sets, database, np.arange(1000), key="blue")
+    assert nearest(sets, database, np.arange(1000), key="blue") is not None
+    assert nearest(sets, database, np.arange(1200)) is None
+
+
+def test_a_database_that_is_gone_is_asked_later(clock: Clock) -> None:
+    database, sets = Database(units(2000)), HeldSets()
+    database.fails = True
+    for _ in range(3):
+        assert nearest(sets, database, np.arange(2000)) is None
+    database.fails = False
+    clock.now += 1000
+    nearest(sets, database, np.arange(2000))
+    assert nearest(sets, database, np.arange(2000)) is not None
+
+
+def test_a_vector_that_is_gone_is_not_held(clock: Clock) -> None:
+    vectors = units(2000)
+    vectors[7] = 0
+    database, sets = Database(vectors), HeldSets()
+    for _ in range(3):
+        clock.now += 1000
+        assert nearest(sets, database, np.arange(2000)) is None
+    rest = np.delete(np.arange(2000), 7)
+    assert nearest(sets, database, rest) is not None

@@ -8,7 +8,7 @@ embedded store scores them: the same bits for the same vector, wherever it lies.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sourcebook.ports import Vectors
+from sourcebook.stores.postgres.dense_held import HeldSets
 from sourcebook.stores.postgres.dense_numbers import VectorNumbers
 from sourcebook.stores.postgres.search_lanes import Rows
 from sourcebook.stores.postgres.search_statements import STATEMENTS, Packed, Session, run
@@ -65,6 +66,7 @@ class Place(NamedTuple):
 class Nearest:
     def __init__(self) -> None:
         self._indexed: dict[int, tuple[float, bool]] = {}
+        self.held = HeldSets()
 
     def search(
         self,
@@ -74,12 +76,18 @@ class Nearest:
         query: Vectors,
         k: int,
         rows: Rows,
+        again: Hashable = None,
     ) -> tuple[Rows, Scores]:
-        """Of the passages `rows`, ascending, some that hold the k nearest, with their cosines."""
+        """Of the passages `rows`, ascending, some that hold the k nearest, with their cosines.
+        `again` names them, where they may be asked for again."""
         if not numbers.complete:
             rows = rows[numbers.of[rows] >= 0]
         if not len(rows) or k <= 0:
             return np.empty(0, np.int64), np.empty(0)
+        if again is not None:
+            found = self._from_memory(session, place, numbers, query, k, rows, again)
+            if found is not None:
+                return found
         vectors: Rows | None = None
         if _many(len(rows), numbers.vectors, k) and self._has_index(session, place):
             vectors = _by_index(session, place, numbers, query, k, rows)
@@ -90,6 +98,28 @@ class Nearest:
         scores = cosines(query, read_vectors(session, place, numbers, passages))
         there = ~np.isnan(scores)
         return passages[there], scores[there]
+
+    def _from_memory(
+        self,
+        session: Session,
+        place: Place,
+        numbers: VectorNumbers,
+        query: Vectors,
+        k: int,
+        rows: Rows,
+        again: Hashable,
+    ) -> tuple[Rows, Scores] | None:
+        def read(db: Session, wanted: Rows) -> Vectors:
+            return _read(db, place, numbers.dimensions, wanted)
+
+        wanted = _distinct(numbers.of[rows])
+        found = self.held.nearest(session, (place, again), read, query, k, wanted)
+        if found is None:
+            return None
+        vectors, scores = found
+        passages, places = numbers.passages(vectors)
+        allowed = _among(passages, rows)
+        return passages[allowed], scores[places[allowed]]
 
     def _has_index(self, session: Session, place: Place) -> bool:
         at, held = self._indexed.get(place.space, (-_LOOK_S, False))
@@ -113,14 +143,19 @@ def index_name(space: int) -> str:
 def read_vectors(session: Session, place: Place, numbers: VectorNumbers, passages: Rows) -> Vectors:
     """A row each, of zeros where a passage has none."""
     wanted, places = np.unique(numbers.of[passages], return_inverse=True)
-    matrix = np.zeros((len(wanted), numbers.dimensions), np.float32)
+    return _read(session, place, numbers.dimensions, wanted)[places]
+
+
+def _read(session: Session, place: Place, dimensions: int, wanted: Rows) -> Vectors:
+    """The vectors of these numbers, ascending; a row of zeros where there is none."""
+    matrix = np.zeros((len(wanted), dimensions), np.float32)
     asked = {"space": place.space, "numbers": Packed(wanted[wanted >= 0])}
     found = run(session, "vectors", place.repository, asked, binary=True)
     at = np.searchsorted(wanted, np.array([number for number, _ in found], np.int64))
     # As pgvector sends it: two 16-bit numbers, then big-endian floats.
     data = b"".join(memoryview(data)[4:] for _, data in found)
-    matrix[at] = np.frombuffer(data, ">f4").reshape(len(found), numbers.dimensions)
-    return matrix[places]
+    matrix[at] = np.frombuffer(data, ">f4").reshape(len(found), dimensions)
+    return matrix
 
 
 def cosines(query: Vectors, vectors: Vectors) -> Scores:
@@ -179,7 +214,7 @@ def _one_by_one(
     session: Session, place: Place, numbers: VectorNumbers, query: Vectors, k: int, rows: Rows
 ) -> Rows:
     """Vectors that hold the k nearest: what was left out is too far by single precision already."""
-    wanted = np.unique(numbers.of[rows])
+    wanted = _distinct(numbers.of[rows])
     asked = {"space": place.space, "query": _text(query)}
     most = k + _MARGIN
     while True:
@@ -210,6 +245,12 @@ def _nearest_of(
         finally:
             wait([beside])
         return sorted([*found, *beside.result()], key=itemgetter(1))
+
+
+def _distinct(numbers: Rows) -> Rows:
+    """Ascending. (np.unique hashes them first, which takes twenty times as long.)"""
+    ordered = np.sort(numbers)
+    return ordered[np.diff(ordered, prepend=ordered[:1] - 1) > 0]
 
 
 def _among(passages: Rows, rows: Rows) -> npt.NDArray[np.bool_]:

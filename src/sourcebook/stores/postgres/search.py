@@ -19,7 +19,7 @@ from sourcebook.stores.postgres.dense_numbers import Numbers
 from sourcebook.stores.postgres.dense_search import Nearest, Place, cosines, read_vectors
 from sourcebook.stores.postgres.postings_drop import drop_passages
 from sourcebook.stores.postgres.postings_write import index_passages
-from sourcebook.stores.postgres.search_lanes import Key, Lane, Lanes
+from sourcebook.stores.postgres.search_lanes import Lane, Lanes
 from sourcebook.stores.postgres.search_narrow import Narrower
 from sourcebook.stores.postgres.search_rank import best, exact_first, ranked
 from sourcebook.stores.postgres.search_statements import Session
@@ -49,7 +49,9 @@ class Searcher:
         numbers = self._numbers.get(session, view.repository, space, lane.last)
         place = Place(view.repository, space)
         allowed = lane.rows if rows is None else rows
-        found, scores = self._nearest.search(session, place, numbers, vector, k, allowed)
+        # Parents are those of one question.
+        again = (view, within.resolution, within.filters) if within.parents is None else None
+        found, scores = self._nearest.search(session, place, numbers, vector, k, allowed, again)
         return ranked(session, view.repository, found, scores, k)
 
     def sparse(
@@ -59,15 +61,18 @@ class Searcher:
         rows = self._narrower.narrow(session, view.repository, lane, within)
         if self._by_words:
             return search_words(session, view, query, k, within, rows)
-        scores = self._terms.score(session, _key(view, within), lane, query.terms).scores
+        scored = self._terms.score(session, view, within, lane, rows, query.terms)
+        scores = scored.scores
         if not query.phrases:
-            found = best(scores, k, rows)
-            return ranked(session, view.repository, found, scores[found], k)
+            found = best(scores, k)
+            return ranked(session, view.repository, scored.passages(found), scores[found], k)
         exact = self._terms.exact(session, view, lane, query)
-        holding = np.flatnonzero(exact) if rows is None else rows[exact[rows] > 0]
-        rest = best(np.where(exact > 0, np.float32(0), scores), k - len(holding), rows)
+        exact = exact if rows is None else exact[rows]
+        holding = np.flatnonzero(exact)
+        rest = best(np.where(exact > 0, np.float32(0), scores), k - len(holding))
         found = np.concatenate([exact_first(holding, exact, scores, k), rest])
-        return ranked(session, view.repository, found, scores[found], k, exact[found])
+        passages = scored.passages(found)
+        return ranked(session, view.repository, passages, scores[found], k, exact[found])
 
     def evidence(
         self,
@@ -81,9 +86,10 @@ class Searcher:
     ) -> Evidence:
         """What both searches say of these passages, found by them or not."""
         lane = self._lane(session, view, within)
-        scores, most = self._terms.score(session, _key(view, within), lane, query.terms)
         rows = np.array(passages, np.int64)
-        lexical = scores[rows].astype(np.float64) / most if most > 0 else np.zeros(len(rows))
+        left = self._narrower.narrow(session, view.repository, lane, within)
+        scored = self._terms.score(session, view, within, lane, left, query.terms)
+        lexical = scored.of(rows).astype(np.float64) / (scored.most or 1.0)
         if space is None or vector is None:
             return Evidence(None, lexical, None)
         numbers = self._numbers.get(session, view.repository, space, lane.last)
@@ -102,8 +108,4 @@ class Searcher:
         self._lanes.forget(repository, set(revisions))
 
     def _lane(self, session: Session, view: View, within: Within) -> Lane:
-        return self._lanes.get(session, _key(view, within))
-
-
-def _key(view: View, within: Within) -> Key:
-    return view, within.resolution, within.revision
+        return self._lanes.get(session, (view, within.resolution, within.revision))

@@ -17,11 +17,11 @@ from sourcebook.stores.postgres.search_statements import Packed, Session, run
 Scores = npt.NDArray[Any]
 
 
-def best(scores: Scores, k: int, rows: Rows | None = None) -> Rows:
-    """Those that may be among the k highest positive scores (of `rows`, if given)."""
+def best(scores: Scores, k: int) -> Rows:
+    """Those that may be among the k highest positive scores."""
     if k <= 0:
         return np.empty(0, np.int64)
-    rows = np.flatnonzero(scores > 0) if rows is None else rows[scores[rows] > 0]
+    rows = np.flatnonzero(scores > 0)
     return rows[_leading(scores[rows], k)]
 
 

@@ -1,4 +1,5 @@
-"""A question's terms in, a score for every passage out: BM25 with the lane's own statistics.
+"""A question's terms in, a score for every passage that may be found out: BM25 with the statistics
+of the whole lane.
 
 What a passage gets for a term is computed from the same numbers in the same order as the embedded
 store does (bm25.py), so scores are equal to the last bit.
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sourcebook.model import PreparedQuery
+from sourcebook.ports import Within
 from sourcebook.stores.bm25 import K1, B
 from sourcebook.stores.labels import View
 from sourcebook.stores.postgres.postings_codec import Postings
@@ -27,26 +29,56 @@ _SCORES, _NORMS = 32 << 20, 128 << 20
 
 
 class Scored(NamedTuple):
-    """What full-text search says of every passage by its number, and the most it could say."""
+    """What full-text search says of each passage that may be found, and the most it could say."""
 
+    rows: Rows | None
+    """Their numbers, ascending; None: a score for every number."""
     scores: npt.NDArray[np.float32]
     most: float
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.scores.nbytes + (0 if self.rows is None else self.rows.nbytes)
+
+    def passages(self, places: Rows) -> Rows:
+        return places if self.rows is None else self.rows[places]
+
+    def of(self, passages: Rows) -> npt.NDArray[np.float32]:
+        places = passages if self.rows is None else np.searchsorted(self.rows, passages)
+        return self.scores[places]
+
+
+class Lengths(NamedTuple):
+    norms: Norms
+    """What its length does to each passage's score, with the average of the lane."""
+    all_seen: bool
+    """Whether the lane shows every passage that is in its postings up to its last."""
 
 
 class Terms:
     def __init__(self) -> None:
         self._reader = PostingsReader()
-        self._scored: Cache[tuple[Key, tuple[str, ...]], Scored] = Cache(
-            _SCORES, lambda scored: scored.scores.nbytes
+        self._scored: Cache[tuple[View, Within, tuple[str, ...]], Scored] = Cache(
+            _SCORES, lambda scored: scored.size
         )
-        self._norms: Cache[Key, Norms] = Cache(_NORMS, lambda norms: norms.nbytes)
+        self._lengths: Cache[Key, Lengths] = Cache(_NORMS, lambda lengths: lengths.norms.nbytes)
 
-    def score(self, session: Session, key: Key, lane: Lane, terms: tuple[str, ...]) -> Scored:
-        """Kept for a moment. `key` is the lane's."""
-        held = self._scored.get((key, terms))
+    def score(
+        self,
+        session: Session,
+        view: View,
+        within: Within,
+        lane: Lane,
+        rows: Rows | None,
+        terms: tuple[str, ...],
+    ) -> Scored:
+        """Kept for a moment. `rows` is what `within` leaves of the lane."""
+        held = self._scored.get((view, within, terms))
         if held is None:
-            held = self._score(session, key, lane, terms)
-            self._scored.put((key, terms), held)
+            key = (view, within.resolution, within.revision)
+            held = self._score(session, key, lane, rows, terms)
+            self._scored.put((view, within, terms), held)
         return held
 
     def exact(
@@ -61,11 +93,14 @@ class Terms:
                 exact[self._holding(session, view, lane, [ids[term] for term in phrase])] += 1
         return exact
 
-    def _score(self, session: Session, key: Key, lane: Lane, terms: tuple[str, ...]) -> Scored:
+    def _score(
+        self, session: Session, key: Key, lane: Lane, rows: Rows | None, terms: tuple[str, ...]
+    ) -> Scored:
         repository = key[0].repository
         ids = _ids(session, repository, terms)
-        seen = self._seen(session, repository, lane, ids.values())
-        norms = self._norms_of(session, key, lane)
+        norms, all_seen = self._lengths_of(session, key, lane)
+        seen = self._seen(session, repository, lane, ids.values(), all_seen)
+        wanted = None if rows is None else _marked(rows, len(lane.seen))
         numbers: list[npt.NDArray[Any]] = [np.empty(0, np.int32)]
         gains: list[npt.NDArray[Any]] = [np.empty(0, np.float32)]
         most = 0.0
@@ -73,37 +108,46 @@ class Terms:
             held = seen.get(ids.get(term, -1), [])
             weight = _weight(len(lane), sum(len(part.numbers) for part in held))
             most += (K1 + 1) * weight
-            for part in held:
+            for part in held if wanted is None else (_marked_of(part, wanted) for part in held):
                 frequency = np.abs(part.frequencies)
                 impact = frequency * np.float32(K1 + 1) / (frequency + norms[part.numbers])
                 numbers.append(part.numbers)
                 gains.append(impact * np.float32(weight))
-        sums = np.bincount(np.concatenate(numbers), np.concatenate(gains), len(lane.seen))
-        return Scored(sums.astype(np.float32), most)
+        places, size = np.concatenate(numbers), len(lane.seen)
+        if rows is not None:
+            places, size = np.searchsorted(rows, places), len(rows)
+        sums = np.bincount(places, np.concatenate(gains), size)
+        return Scored(rows, sums.astype(np.float32), most)
 
-    def _norms_of(self, session: Session, key: Key, lane: Lane) -> Norms:
-        """What its length does to each passage's score, with the average of the lane."""
-        held = self._norms.get(key)
+    def _lengths_of(self, session: Session, key: Key, lane: Lane) -> Lengths:
+        held = self._lengths.get(key)
         if held is None:
-            lengths = np.zeros(len(lane.seen))
+            lengths, all_seen = np.zeros(len(lane.seen)), True
             for part in lane.parts:
                 of = self._reader.lengths(session, key[0].repository, part, lane.last)
                 of = of[of["number"] < len(lengths)]
                 lengths[of["number"]] = of["length"]
+                all_seen = all_seen and bool(lane.seen[of["number"]].all())
             average = lengths[lane.seen].sum() / len(lane) if len(lane) else 1.0
-            held = (K1 * (1 - B + B * lengths / (average or 1.0))).astype(np.float32)
-            self._norms.put(key, held)
+            norms = (K1 * (1 - B + B * lengths / (average or 1.0))).astype(np.float32)
+            held = Lengths(norms, all_seen)
+            self._lengths.put(key, held)
         return held
 
     def _seen(
-        self, session: Session, repository: int, lane: Lane, terms: Iterable[int]
+        self,
+        session: Session,
+        repository: int,
+        lane: Lane,
+        terms: Iterable[int],
+        all_seen: bool = False,
     ) -> dict[int, list[Postings]]:
         """Of each term the postings of passages that the lane shows, part by part."""
         found: dict[int, list[Postings]] = {}
         for part in lane.parts:
             read = self._reader.read(session, repository, part, list(terms), lane.last)
             for term, postings in read.items():
-                found.setdefault(term, []).append(_visible(postings, lane))
+                found.setdefault(term, []).append(_visible(postings, lane, all_seen))
         return found
 
     def _holding(self, session: Session, view: View, lane: Lane, phrase: list[int]) -> Rows:
@@ -130,12 +174,20 @@ def _weight(size: int, frequency: int) -> float:
     return float(np.log1p((size - frequency + 0.5) / (frequency + 0.5)))
 
 
-def _visible(postings: Postings, lane: Lane) -> Postings:
-    shown = lane.among(postings.numbers)
-    if len(shown) == len(postings.numbers) and shown.all():
-        return postings
-    size = len(shown)
-    return Postings(postings.numbers[:size][shown], postings.frequencies[:size][shown])
+def _visible(postings: Postings, lane: Lane, all_seen: bool) -> Postings:
+    postings = postings.upto(lane.last)
+    return postings if all_seen else _marked_of(postings, lane.seen)
+
+
+def _marked(rows: Rows, size: int) -> npt.NDArray[np.bool_]:
+    marks = np.zeros(size, bool)
+    marks[rows] = True
+    return marks
+
+
+def _marked_of(postings: Postings, marks: npt.NDArray[np.bool_]) -> Postings:
+    marked = marks[postings.numbers]
+    return Postings(postings.numbers[marked], postings.frequencies[marked])
 
 
 def _own(parts: Sequence[Postings]) -> Iterator[Rows]:
