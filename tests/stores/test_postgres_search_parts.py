@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sourcebook.stores.bm25 import best as best_of_all
 from sourcebook.stores.postgres import dense_held
-from sourcebook.stores.postgres.dense_held import HeldSets
+from sourcebook.stores.postgres.dense_held import HeldSets, Near
 from sourcebook.stores.postgres.dense_numbers import VectorNumbers
 from sourcebook.stores.postgres.dense_search import cosines
 from sourcebook.stores.postgres.postings_codec import LENGTH, NARROW, WIDE, read
@@ -129,6 +129,7 @@ class Database:
         self.vectors = vectors
         self.read: list[list[int]] = []
         self.fails = False
+        self.then: Callable[[], None] = lambda: None
 
     @contextmanager
     def another(self) -> Iterator[Database]:
@@ -138,6 +139,7 @@ class Database:
 
     def of(self, session: Database, wanted: np.ndarray) -> np.ndarray:
         self.read.append(wanted.tolist())
+        self.then()
         return self.vectors[wanted]
 
 
@@ -146,9 +148,10 @@ class Clock:
 
     def __init__(self) -> None:
         self.now = 1000.0
+        self.step = 1
 
     def monotonic(self) -> float:
-        self.now += 1
+        self.now += self.step
         return self.now
 
 
@@ -164,105 +167,163 @@ def units(count: int) -> np.ndarray:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-def nearest(
+def ask(
     sets: HeldSets, database: Database, wanted: np.ndarray, k: int = 3, key: str = "red"
-) -> list[int] | None:
+) -> Near | None:
     """Waits for what is being read."""
-    query = database.vectors[0]
-    found = sets.nearest(database, key, database.of, query, k, wanted)  # type: ignore[arg-type]
+    read, query = database.of, database.vectors[0]
+    if not sets.may_hold(len(wanted), len(query)):
+        return None
+    found = sets.nearest(database.another, key, read, query, k, wanted)  # type: ignore[arg-type]
     if sets.filling is not None:
         sets.filling.result()
-    return None if found is None else found[0].tolist()
+    return found
 
 
-def test_vectors_are_read_when_they_are_asked_for_again(clock: Clock) -> None:
+def often(sets: HeldSets, database: Database, wanted: np.ndarray, key: str = "red") -> None:
+    for _ in range(8):
+        ask(sets, database, wanted, key=key)
+
+
+def exact(database: Database, wanted: np.ndarray) -> list[int]:
+    """The three nearest."""
+    scores = database.vectors[wanted].astype(np.float64) @ database.vectors[0]
+    return wanted[np.argsort(-scores)][:3].tolist()
+
+
+def test_vectors_are_read_when_they_are_asked_for_often(clock: Clock) -> None:
     database, sets = Database(units(3000)), HeldSets()
     wanted = np.arange(0, 3000, 2)
-    assert nearest(sets, database, wanted) is None
+    for _ in range(7):
+        assert ask(sets, database, wanted) is None
     assert database.read == []
-    assert nearest(sets, database, wanted) is None
+    clock.now += 700  # Those were long ago.
+    for _ in range(7):
+        assert ask(sets, database, wanted) is None
+    assert database.read == []
+    assert ask(sets, database, wanted) is None
     assert database.read == [wanted.tolist()]
-    order = np.argsort(-(database.vectors[wanted].astype(np.float64) @ database.vectors[0]))
-    found = nearest(sets, database, wanted)
-    assert found is not None
-    assert found[:3] == wanted[order][:3].tolist()
-    few = wanted[100:1200]  # Of those that are held.
-    inside = order[(order >= 100) & (order < 1200)]
-    found = nearest(sets, database, few)
-    assert found is not None
-    assert found[:3] == wanted[inside][:3].tolist()
+    for some in (wanted, wanted[100:1200]):
+        found = ask(sets, database, some)
+        assert found is not None
+        assert found.vectors[:3].tolist() == exact(database, some)
+        assert len(found.missing) == 0
     assert len(database.read) == 1
 
 
-def test_only_what_is_new_is_read(clock: Clock) -> None:
+def test_what_is_new_is_told_and_only_that_is_read(clock: Clock) -> None:
     database, sets = Database(units(3000)), HeldSets()
-    for _ in range(2):
-        nearest(sets, database, np.arange(500, 2000))
-    clock.now += 1000
-    assert nearest(sets, database, np.arange(2500)) is None
-    assert database.read[1:] == [[*range(500), *range(2000, 2500)]]
-    found = nearest(sets, database, np.arange(2500))
-    exact = np.argsort(-(database.vectors[:2500].astype(np.float64) @ database.vectors[0]))
+    often(sets, database, np.arange(500, 2000))
+    more = np.arange(250, 2250)
+    found = ask(sets, database, more)
     assert found is not None
-    assert found[:3] == exact[:3].tolist()
+    assert found.missing.tolist() == [*range(250, 500), *range(2000, 2250)]
+    assert found.vectors[:3].tolist() == exact(database, np.arange(500, 2000))
+    assert ask(sets, database, np.arange(3000)) is None  # Too many are missing.
+    clock.now += 1000
+    often(sets, database, more)
+    assert database.read[1:] == [found.missing.tolist()]
+    for some in (more, np.arange(500, 2000)):
+        found = ask(sets, database, some)
+        assert found is not None
+        assert len(found.missing) == 0
+        assert found.vectors[:3].tolist() == exact(database, some)
+
+
+@pytest.mark.parametrize(("most", "kept"), [(1 << 20, 2900), (1900 * (5 * 8 + 16), 1600)])
+def test_what_other_revisions_show_is_kept_if_it_fits(clock: Clock, most: int, kept: int) -> None:
+    database, sets = Database(units(3000)), HeldSets(most)
+    often(sets, database, np.arange(1500))
+    clock.now += 1000
+    often(sets, database, np.arange(1300, 2900))
+    found = ask(sets, database, np.arange(2900)) if kept == 2900 else None
+    assert (found is not None) == (kept == 2900)
+    assert sum(len(held.numbers) for held in sets._held._kept.values()) == kept
+
+
+def test_what_no_revision_shows_any_more_goes(clock: Clock) -> None:
+    database, sets = Database(units(4000)), HeldSets()
+    often(sets, database, np.arange(2500))
+    clock.now += 1000
+    often(sets, database, np.arange(2000, 3100))
+    (held,) = sets._held._kept.values()
+    assert held.numbers.tolist() == list(range(2000, 3100))
 
 
 def test_all_that_are_as_near_as_the_last_are_told(clock: Clock) -> None:
-    vectors = units(2000)
+    vectors = units(4000)
     vectors[1000:1100] = vectors[0]
     database, sets = Database(vectors), HeldSets()
-    for _ in range(2):
-        nearest(sets, database, np.arange(2000))
-    found = nearest(sets, database, np.arange(2000), k=5)
+    often(sets, database, np.arange(4000))
+    found = ask(sets, database, np.arange(4000), k=5)
     assert found is not None
-    assert set(found) >= {0, *range(1000, 1100)}
+    assert set(found.vectors.tolist()) >= {0, *range(1000, 1100)}
 
 
 def test_reading_takes_a_tenth_of_the_time_at_most(clock: Clock) -> None:
     database, sets = Database(units(2000)), HeldSets()
     wanted = np.arange(2000)
-    for key in ("red", "red", "blue", "blue", "blue"):
-        nearest(sets, database, wanted, key=key)
+    often(sets, database, wanted)
     assert len(database.read) == 1
-    clock.now += 8
-    nearest(sets, database, wanted, key="blue")
-    clock.now += 30
-    nearest(sets, database, wanted, key="blue")
+    started = clock.now
+    clock.step = 0
+    often(sets, database, wanted, key="blue")
+    clock.now = started + 8
+    often(sets, database, wanted, key="blue")
+    assert len(database.read) == 1
+    clock.now = started + 10
+    ask(sets, database, wanted, key="blue")
     assert len(database.read) == 2
 
 
 def test_what_does_not_fit_is_not_held(clock: Clock) -> None:
     database, sets = Database(units(2000)), HeldSets(1500 * (5 * 8 + 16))
-    for _ in range(3):
-        assert nearest(sets, database, np.arange(2000)) is None
+    often(sets, database, np.arange(2000))
     assert database.read == []
-    for _ in range(2):
-        nearest(sets, database, np.arange(1200))
-    assert nearest(sets, database, np.arange(1200)) is not None
+    often(sets, database, np.arange(1200))
+    assert ask(sets, database, np.arange(1200)) is not None
     clock.now += 1000
-    for _ in range(2):
-        nearest(sets, database, np.arange(1000), key="blue")
-    assert nearest(sets, database, np.arange(1000), key="blue") is not None
-    assert nearest(sets, database, np.arange(1200)) is None
+    often(sets, database, np.arange(1000), key="blue")
+    assert ask(sets, database, np.arange(1000), key="blue") is not None
+    assert ask(sets, database, np.arange(1200)) is None
 
 
-def test_a_database_that_is_gone_is_asked_later(clock: Clock) -> None:
+def test_a_database_that_is_gone_is_asked_later(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
     database, sets = Database(units(2000)), HeldSets()
     database.fails = True
-    for _ in range(3):
-        assert nearest(sets, database, np.arange(2000)) is None
+    often(sets, database, np.arange(2000))
+    assert "could not be brought into memory: gone" in caplog.text
     database.fails = False
+    ask(sets, database, np.arange(2000))
+    assert database.read == []  # Not at once.
     clock.now += 1000
-    nearest(sets, database, np.arange(2000))
-    assert nearest(sets, database, np.arange(2000)) is not None
+    often(sets, database, np.arange(2000))
+    assert ask(sets, database, np.arange(2000)) is not None
 
 
 def test_a_vector_that_is_gone_is_not_held(clock: Clock) -> None:
     vectors = units(2000)
     vectors[7] = 0
     database, sets = Database(vectors), HeldSets()
-    for _ in range(3):
-        clock.now += 1000
-        assert nearest(sets, database, np.arange(2000)) is None
-    rest = np.delete(np.arange(2000), 7)
-    assert nearest(sets, database, rest) is not None
+    often(sets, database, np.arange(2000))
+    found = ask(sets, database, np.arange(2000))
+    assert found is not None
+    assert found.missing.tolist() == [7]
+
+
+def test_where_all_vectors_are_gone_nothing_is_held(clock: Clock) -> None:
+    database, sets = Database(np.zeros((2000, 8), np.float32)), HeldSets()
+    often(sets, database, np.arange(2000))
+    assert len(database.read) == 1
+    assert ask(sets, database, np.arange(2000)) is None
+
+
+def test_reading_ends_when_the_store_is_closed(clock: Clock) -> None:
+    database, sets = Database(units(30_000)), HeldSets()
+    database.then = sets.close
+    often(sets, database, np.arange(30_000))
+    assert [len(part) for part in database.read] == [10_000]
+    assert ask(sets, database, np.arange(30_000)) is None
+    assert len(database.read) == 1

@@ -4,16 +4,18 @@ leaves, or all of a small repository.
 They are held as the embedded store holds its own (cosine.py), so the nearest of them are exact and
 take no statement. Reading them takes longer than a search does, so it is done beside the searches,
 which ask the database until then; at most a tenth of the time, however many sets there are. A
-vector never changes, so what was read stays right: a revision that shows more reads only those.
+vector never changes, so what was read stays right: of a revision that shows more, the database is
+asked for what is missing, and only that is read.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import NamedTuple
 
@@ -34,16 +36,29 @@ _MOST = 384 << 20
 """Bytes in memory."""
 _LEAST = 1000
 """Fewer vectors are as quickly compared by the database."""
+_OFTEN, _LATELY_S = 8, 600.0
+"""A set is read when it was asked for so often within so many seconds: more often than the parts of
+one question ask for it."""
+_COUNTED = 500_000
+"""Bytes, of a thousand sets whose questions are counted."""
 _AT_ONCE = 10_000
 """Vectors read by one statement."""
-_ASKED = 500_000
-"""Bytes, of a thousand sets that were asked for."""
-_MARGIN = 20
-"""Candidates more than asked for."""
+_TIES = 20
+"""Candidates more than asked for, to see what is as near as the last."""
 _REST = 9.0
 """How long no more are read, in times of what the last reading took."""
 
+_log = logging.getLogger(__name__)
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sourcebook-held")
+
+
+class Near(NamedTuple):
+    """The k nearest of those that are held and all that are as near as the last, with cosines."""
+
+    vectors: Rows
+    scores: Scores64
+    missing: Rows
+    """Vectors that are not held, some hundred at most."""
 
 
 class Held(NamedTuple):
@@ -51,10 +66,17 @@ class Held(NamedTuple):
     """Of the vectors, ascending."""
     cosine: Cosine
 
-    def places(self, wanted: Rows) -> Rows | None:
-        """Where these vectors are; None where not all of them are."""
+    def nearest(self, query: Vectors, k: int, wanted: Rows) -> Near:
         places = np.minimum(np.searchsorted(self.numbers, wanted), len(self.numbers) - 1)
-        return places if np.array_equal(self.numbers[places], wanted) else None
+        here = self.numbers[places] == wanted
+        places, missing = places[here], wanted[~here]
+        rows = None if len(places) == len(self.numbers) else places
+        most = k + _TIES
+        while True:
+            found, scores = self.cosine.nearest(query, most, rows)
+            if len(found) < most or scores[k - 1] > scores[-1]:
+                return Near(self.numbers[found], scores, missing)
+            most *= 4
 
 
 class HeldSets:
@@ -63,67 +85,88 @@ class HeldSets:
         self._held: Cache[Hashable, Held] = Cache(
             most, lambda held: _size(*held.cosine.vectors.shape)
         )
-        self._asked: Cache[Hashable, bool] = Cache(_ASKED, lambda _: 0)
+        self._counts: Cache[Hashable, tuple[int, float]] = Cache(_COUNTED, lambda _: 0)
         self._lock = threading.Lock()
         self._not_before = 0.0
+        self._closed = False
         self.filling: Future[None] | None = None
         """What is being read, or was last."""
 
+    def may_hold(self, vectors: int, dimensions: int) -> bool:
+        return vectors >= _LEAST and _size(vectors, dimensions) <= self._most
+
     def nearest(
-        self, session: Session, key: Hashable, read: Read, query: Vectors, k: int, wanted: Rows
-    ) -> tuple[Rows, Scores64] | None:
-        """Of the vectors `wanted`, ascending, the k nearest and all that are as near as the last,
-        with their cosines. None while they are not in memory."""
-        if len(wanted) < _LEAST or _size(len(wanted), len(query)) > self._most:
-            return None
+        self, another: Another, key: Hashable, read: Read, query: Vectors, k: int, wanted: Rows
+    ) -> Near | None:
+        """Of the vectors `wanted`, ascending. None while most of them are not in memory."""
         held = self._held.get(key)
-        places = None if held is None else held.places(wanted)
-        if held is None or places is None:
-            if self._asked.get(key):
-                self._begin(partial(self._fill, session.another, key, read, wanted))
-            self._asked.put(key, True)
-            return None
-        rows = None if len(places) == len(held.numbers) else places
-        most = k + _MARGIN
-        while True:
-            found, scores = held.cosine.nearest(query, most, rows)
-            if len(found) < most or scores[k - 1] > scores[-1]:
-                return held.numbers[found], scores
-            most *= 4
+        near = None if held is None else held.nearest(query, k, wanted)
+        if (near is None or len(near.missing)) and self._often(key):
+            self._begin(partial(self._fill, another, key, read, wanted, len(query)))
+        return near if near is not None and len(near.missing) < _LEAST else None
+
+    def close(self) -> None:
+        self._closed = True
+
+    def _often(self, key: Hashable) -> bool:
+        now = time.monotonic()
+        count, since = self._counts.get(key) or (0, now)
+        if now - since > _LATELY_S:
+            count, since = 0, now
+        self._counts.put(key, (count + 1, since))
+        return count + 1 >= _OFTEN
 
     def _begin(self, fill: Callable[[], None]) -> None:
         """Unless one is under way, or it is too early for another."""
         with self._lock:
-            if self.filling is not None and not self.filling.done():
+            if self._closed or (self.filling is not None and not self.filling.done()):
                 return
             if time.monotonic() >= self._not_before:
                 self.filling = _thread.submit(fill)
 
-    def _fill(self, another: Another, key: Hashable, read: Read, wanted: Rows) -> None:
+    def _fill(
+        self, another: Another, key: Hashable, read: Read, wanted: Rows, dimensions: int
+    ) -> None:
         start = time.monotonic()
-        # A database that is gone is told to those who search it.
-        with suppress(StoreError, psycopg.Error), another() as session:
-            if session is not None:
-                self._held.put(key, _filled(session, read, self._held.get(key), wanted))
-        self._not_before = time.monotonic() + _REST * (time.monotonic() - start)
+        try:
+            held = self._held.get(key)
+            numbers = wanted if held is None else self._both(held.numbers, wanted, dimensions)
+            vectors = np.zeros((len(numbers), dimensions), np.float32)
+            if self._complete(another, read, held, numbers, vectors):
+                there = vectors.any(axis=1)
+                if not there.all():
+                    numbers, vectors = numbers[there], vectors[there]
+                if len(numbers):
+                    self._held.put(key, Held(numbers, Cosine.build(vectors)))
+        except (StoreError, psycopg.Error, MemoryError) as error:
+            # Searches ask the database as before, and tell of it if it is gone.
+            _log.warning("vectors could not be brought into memory: %s", error)
+        finally:
+            now = time.monotonic()
+            self._not_before = now + _REST * (now - start)
 
+    def _both(self, held: Rows, wanted: Rows, dimensions: int) -> Rows:
+        """Also what other revisions show, unless that is more than what is wanted."""
+        both = np.union1d(held, wanted)
+        fits = len(both) <= 2 * len(wanted) and self.may_hold(len(both), dimensions)
+        return both if fits else wanted
 
-def _filled(session: Session, read: Read, held: Held | None, wanted: Rows) -> Held:
-    """With what is held already, which other revisions show; unless that is most of it."""
-    if held is None:
-        numbers, vectors = np.empty(0, np.int64), None
-    else:
-        keep = np.isin(held.numbers, wanted)
-        if len(keep) < 2 * keep.sum():
-            keep[:] = True
-        numbers, vectors = held.numbers[keep], held.cosine.vectors[keep]
-    missing = np.setdiff1d(wanted, numbers, assume_unique=True)
-    parts = [read(session, missing[at : at + _AT_ONCE]) for at in range(0, len(missing), _AT_ONCE)]
-    matrix = np.concatenate(parts if vectors is None else [vectors, *parts])
-    there = matrix.any(axis=1)
-    numbers = np.concatenate([numbers, missing])[there]
-    order = np.argsort(numbers)
-    return Held(numbers[order], Cosine.build(matrix[there][order]))
+    def _complete(
+        self, another: Another, read: Read, held: Held | None, numbers: Rows, vectors: Vectors
+    ) -> bool:
+        """Fills the vectors in, from what is held and from the database; not while it is closed."""
+        known = np.zeros(len(numbers), bool)
+        if held is not None:
+            known = np.isin(numbers, held.numbers)
+            vectors[known] = held.cosine.vectors[np.isin(held.numbers, numbers)]
+        missing = np.flatnonzero(~known)
+        with another() as session:
+            for at in range(0, len(missing), _AT_ONCE):
+                if self._closed or session is None:
+                    return False
+                some = missing[at : at + _AT_ONCE]
+                vectors[some] = read(session, numbers[some])
+        return True
 
 
 def _size(vectors: int, dimensions: int) -> int:

@@ -1,6 +1,7 @@
 """A vector and the passages that may be found in, the nearest out, with true cosines.
 
-Few vectors are compared one by one, and the result is that of a full scan. Many are found by the
+Few vectors are compared one by one, and the result is that of a full scan; so it is where they are
+asked for again and again, and held in memory (dense_held). Many are found by the
 index of the space (HNSW over half-precision images), whose candidates are scored again as the
 embedded store scores them: the same bits for the same vector, wherever it lies.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -92,7 +94,7 @@ class Nearest:
         if _many(len(rows), numbers.vectors, k) and self._has_index(session, place):
             vectors = _by_index(session, place, numbers, query, k, rows)
         if vectors is None:
-            vectors = _one_by_one(session, place, numbers, query, k, rows)
+            vectors = _one_by_one(session, place, query, k, _distinct(numbers.of[rows]))
         passages, _ = numbers.passages(vectors)
         passages = passages[_among(passages, rows)]
         scores = cosines(query, read_vectors(session, place, numbers, passages))
@@ -109,16 +111,20 @@ class Nearest:
         rows: Rows,
         again: Hashable,
     ) -> tuple[Rows, Scores] | None:
-        def read(db: Session, wanted: Rows) -> Vectors:
-            return _read(db, place, numbers.dimensions, wanted)
-
-        wanted = _distinct(numbers.of[rows])
-        found = self.held.nearest(session, (place, again), read, query, k, wanted)
-        if found is None:
+        if not self.held.may_hold(len(rows), numbers.dimensions):
             return None
-        vectors, scores = found
+        read = partial(_read, place, numbers.dimensions)
+        wanted = _distinct(numbers.of[rows])
+        near = self.held.nearest(session.another, (place, again), read, query, k, wanted)
+        if near is None:
+            return None
+        vectors, scores = near.vectors, near.scores
+        if len(near.missing):
+            more = np.sort(_one_by_one(session, place, query, k, near.missing))
+            vectors = np.concatenate([vectors, more])
+            scores = np.concatenate([scores, cosines(query, read(session, more))])
         passages, places = numbers.passages(vectors)
-        allowed = _among(passages, rows)
+        allowed = _among(passages, rows) & ~np.isnan(scores[places])
         return passages[allowed], scores[places[allowed]]
 
     def _has_index(self, session: Session, place: Place) -> bool:
@@ -143,10 +149,10 @@ def index_name(space: int) -> str:
 def read_vectors(session: Session, place: Place, numbers: VectorNumbers, passages: Rows) -> Vectors:
     """A row each, of zeros where a passage has none."""
     wanted, places = np.unique(numbers.of[passages], return_inverse=True)
-    return _read(session, place, numbers.dimensions, wanted)[places]
+    return _read(place, numbers.dimensions, session, wanted)[places]
 
 
-def _read(session: Session, place: Place, dimensions: int, wanted: Rows) -> Vectors:
+def _read(place: Place, dimensions: int, session: Session, wanted: Rows) -> Vectors:
     """The vectors of these numbers, ascending; a row of zeros where there is none."""
     matrix = np.zeros((len(wanted), dimensions), np.float32)
     asked = {"space": place.space, "numbers": Packed(wanted[wanted >= 0])}
@@ -210,11 +216,9 @@ def _candidates(
     return np.array(vectors, np.int64), np.array(distances, np.float64)
 
 
-def _one_by_one(
-    session: Session, place: Place, numbers: VectorNumbers, query: Vectors, k: int, rows: Rows
-) -> Rows:
-    """Vectors that hold the k nearest: what was left out is too far by single precision already."""
-    wanted = _distinct(numbers.of[rows])
+def _one_by_one(session: Session, place: Place, query: Vectors, k: int, wanted: Rows) -> Rows:
+    """Those of the vectors `wanted` that hold the k nearest: what was left out is too far by single
+    precision already."""
     asked = {"space": place.space, "query": _text(query)}
     most = k + _MARGIN
     while True:

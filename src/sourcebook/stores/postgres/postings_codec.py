@@ -39,10 +39,6 @@ class Postings(NamedTuple):
         """In bytes."""
         return self.numbers.nbytes + self.frequencies.nbytes
 
-    def upto(self, last: int) -> Postings:
-        end = np.searchsorted(self.numbers, np.int32(last), "right")
-        return Postings(self.numbers[:end], self.frequencies[:end])
-
 
 def weigh(counts: npt.NDArray[np.void]) -> Frequencies:
     """How often a term stands in each passage, added as the embedded store adds it, to the bit."""

@@ -49,8 +49,10 @@ class Searcher:
         numbers = self._numbers.get(session, view.repository, space, lane.last)
         place = Place(view.repository, space)
         allowed = lane.rows if rows is None else rows
-        # Parents are those of one question.
-        again = (view, within.resolution, within.filters) if within.parents is None else None
+        again = None
+        if within.parents is None:  # Those are of one question.
+            filters = frozenset(() if rows is None else within.filters)
+            again = (view, within.resolution, filters)
         found, scores = self._nearest.search(session, place, numbers, vector, k, allowed, again)
         return ranked(session, view.repository, found, scores, k)
 
@@ -84,7 +86,7 @@ class Searcher:
         passages: Sequence[int],
         within: Within,
     ) -> Evidence:
-        """What both searches say of these passages, found by them or not."""
+        """What both searches say of these passages, which `within` leaves, found by them or not."""
         lane = self._lane(session, view, within)
         rows = np.array(passages, np.int64)
         left = self._narrower.narrow(session, view.repository, lane, within)
@@ -106,6 +108,9 @@ class Searcher:
     def forget(self, repository: int, revisions: Sequence[int]) -> None:
         """Let go of what is held of revisions that were dropped."""
         self._lanes.forget(repository, set(revisions))
+
+    def close(self) -> None:
+        self._nearest.held.close()
 
     def _lane(self, session: Session, view: View, within: Within) -> Lane:
         return self._lanes.get(session, (view, within.resolution, within.revision))

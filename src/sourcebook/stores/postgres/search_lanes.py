@@ -1,8 +1,8 @@
 """A lane: which passages of one resolution a revision shows to a reader, as a set of numbers.
 
-The embedded store lays a lane's texts and vectors out in memory; here they stay in the database,
-and a lane is a bit a passage, so that a million of them take a megabyte. It is a pure function of
-the rows that the reader sees, and is made from a lane of a near revision by what differs.
+The embedded store lays a lane's texts and vectors out in memory; here a lane is a bit a passage, so
+that a million of them take a megabyte. It is a pure function of the rows that the reader sees, and
+is made from a lane of a near revision by what differs.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def derive(session: Session, near: Lane, view: View, resolution: int, old: int, 
     seen[: len(near.seen)] = near.seen
     seen[gone] = False
     seen[added] = True
-    return Lane(seen, near.parts)
+    # As long as if it had been loaded: other things that are held are as long.
+    behind = int(np.argmax(seen[::-1])) if seen.any() else len(seen) - 1
+    return Lane(seen[: len(seen) - behind], near.parts)
 
 
 def _numbers(

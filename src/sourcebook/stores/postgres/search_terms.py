@@ -49,20 +49,13 @@ class Scored(NamedTuple):
         return self.scores[places]
 
 
-class Lengths(NamedTuple):
-    norms: Norms
-    """What its length does to each passage's score, with the average of the lane."""
-    all_seen: bool
-    """Whether the lane shows every passage that is in its postings up to its last."""
-
-
 class Terms:
     def __init__(self) -> None:
         self._reader = PostingsReader()
         self._scored: Cache[tuple[View, Within, tuple[str, ...]], Scored] = Cache(
             _SCORES, lambda scored: scored.size
         )
-        self._lengths: Cache[Key, Lengths] = Cache(_NORMS, lambda lengths: lengths.norms.nbytes)
+        self._norms: Cache[Key, Norms] = Cache(_NORMS, lambda norms: norms.nbytes)
 
     def score(
         self,
@@ -98,9 +91,12 @@ class Terms:
     ) -> Scored:
         repository = key[0].repository
         ids = _ids(session, repository, terms)
-        norms, all_seen = self._lengths_of(session, key, lane)
-        seen = self._seen(session, repository, lane, ids.values(), all_seen)
-        wanted = None if rows is None else _marked(rows, len(lane.seen))
+        seen = self._seen(session, repository, lane, ids.values())
+        norms = self._norms_of(session, key, lane)
+        wanted = lane.seen
+        if rows is not None:
+            wanted = np.zeros(len(lane.seen), bool)
+            wanted[rows] = True
         numbers: list[npt.NDArray[Any]] = [np.empty(0, np.int32)]
         gains: list[npt.NDArray[Any]] = [np.empty(0, np.float32)]
         most = 0.0
@@ -108,7 +104,7 @@ class Terms:
             held = seen.get(ids.get(term, -1), [])
             weight = _weight(len(lane), sum(len(part.numbers) for part in held))
             most += (K1 + 1) * weight
-            for part in held if wanted is None else (_marked_of(part, wanted) for part in held):
+            for part in held if rows is None else (_marked(part, wanted) for part in held):
                 frequency = np.abs(part.frequencies)
                 impact = frequency * np.float32(K1 + 1) / (frequency + norms[part.numbers])
                 numbers.append(part.numbers)
@@ -119,35 +115,29 @@ class Terms:
         sums = np.bincount(places, np.concatenate(gains), size)
         return Scored(rows, sums.astype(np.float32), most)
 
-    def _lengths_of(self, session: Session, key: Key, lane: Lane) -> Lengths:
-        held = self._lengths.get(key)
+    def _norms_of(self, session: Session, key: Key, lane: Lane) -> Norms:
+        """What its length does to each passage's score, with the average of the lane."""
+        held = self._norms.get(key)
         if held is None:
-            lengths, all_seen = np.zeros(len(lane.seen)), True
+            lengths = np.zeros(len(lane.seen))
             for part in lane.parts:
                 of = self._reader.lengths(session, key[0].repository, part, lane.last)
                 of = of[of["number"] < len(lengths)]
                 lengths[of["number"]] = of["length"]
-                all_seen = all_seen and bool(lane.seen[of["number"]].all())
             average = lengths[lane.seen].sum() / len(lane) if len(lane) else 1.0
-            norms = (K1 * (1 - B + B * lengths / (average or 1.0))).astype(np.float32)
-            held = Lengths(norms, all_seen)
-            self._lengths.put(key, held)
+            held = (K1 * (1 - B + B * lengths / (average or 1.0))).astype(np.float32)
+            self._norms.put(key, held)
         return held
 
     def _seen(
-        self,
-        session: Session,
-        repository: int,
-        lane: Lane,
-        terms: Iterable[int],
-        all_seen: bool = False,
+        self, session: Session, repository: int, lane: Lane, terms: Iterable[int]
     ) -> dict[int, list[Postings]]:
         """Of each term the postings of passages that the lane shows, part by part."""
         found: dict[int, list[Postings]] = {}
         for part in lane.parts:
             read = self._reader.read(session, repository, part, list(terms), lane.last)
             for term, postings in read.items():
-                found.setdefault(term, []).append(_visible(postings, lane, all_seen))
+                found.setdefault(term, []).append(_visible(postings, lane))
         return found
 
     def _holding(self, session: Session, view: View, lane: Lane, phrase: list[int]) -> Rows:
@@ -174,19 +164,16 @@ def _weight(size: int, frequency: int) -> float:
     return float(np.log1p((size - frequency + 0.5) / (frequency + 0.5)))
 
 
-def _visible(postings: Postings, lane: Lane, all_seen: bool) -> Postings:
-    postings = postings.upto(lane.last)
-    return postings if all_seen else _marked_of(postings, lane.seen)
+def _visible(postings: Postings, lane: Lane) -> Postings:
+    inside = np.searchsorted(postings.numbers, len(lane.seen))
+    return _marked(Postings(postings.numbers[:inside], postings.frequencies[:inside]), lane.seen)
 
 
-def _marked(rows: Rows, size: int) -> npt.NDArray[np.bool_]:
-    marks = np.zeros(size, bool)
-    marks[rows] = True
-    return marks
-
-
-def _marked_of(postings: Postings, marks: npt.NDArray[np.bool_]) -> Postings:
+def _marked(postings: Postings, marks: npt.NDArray[np.bool_]) -> Postings:
+    """Of the passages that are marked."""
     marked = marks[postings.numbers]
+    if marked.all():
+        return postings
     return Postings(postings.numbers[marked], postings.frequencies[marked])
 
 

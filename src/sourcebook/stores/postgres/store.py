@@ -48,7 +48,7 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
         super().__init__(clock, lambda: _Aside(primary))
         self._primary = primary
         self._replica = replica
-        self._search = Searcher(by_words)
+        self._search = self._searcher = Searcher(by_words)
         self._listener = Listener(primary)
 
     @classmethod
@@ -100,6 +100,7 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
         self._queries.close()
         self._uses.close()
         self._listener.close()
+        self._searcher.close()
         self._primary.close()
         if self._replica is not None:
             self._replica.close()
