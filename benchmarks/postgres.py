@@ -106,10 +106,12 @@ def fill(url: str, embedder: Static, wanted: int) -> dict[str, object]:
         build_index(db, TENANT, loader.space)
         built = time.perf_counter() - start
         sizes = dict(db.execute(_SIZES).fetchall())
-    return {
+    told: dict[str, object] = {
         "load_s": round(loaded), "load_peak_mb": round(peak), "index_s": round(built),
         "megabytes": sizes,
     }  # fmt: skip
+    say(json.dumps(told))
+    return told
 
 
 _SIZES = """
