@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import log
 
 import numpy as np
@@ -78,3 +79,48 @@ def test_best_takes_the_highest_and_lower_rows_first(values: list[float], k: int
     assert best(scores, k).tolist() == expected[:k]
     odd = np.arange(1, len(values), 2)
     assert best(scores, k, odd).tolist() == [r for r in expected if r % 2][:k]
+
+
+@pytest.mark.parametrize(
+    "kind", ["spread", "ties", "all alike", "mostly zero", "few high in a row"]
+)
+@pytest.mark.parametrize("k", [1, 10, 100, 700, 5000])
+def test_the_highest_of_many(kind: str, k: int) -> None:
+    """A sample's quantile may mislead: what is found still holds the k best and their ties."""
+    rng = np.random.default_rng(k)
+    for _ in range(20):
+        values = rng.random(5000).astype(np.float32)
+        if kind == "ties":
+            values = np.round(values, 1)
+        elif kind == "all alike":
+            values[:] = 1
+        elif kind == "mostly zero":
+            values[rng.random(5000) < 0.995] = 0
+        elif kind == "in the sample":
+            values[:] = 0
+            values[:: 2 * max(k, 64) // 16] = 1  # Just what the sample sees.
+        found = bm25.highest(values, k)
+        lowest = np.sort(values)[-k]
+        assert set(np.flatnonzero(values >= lowest)) <= set(found.tolist())
+        assert (np.diff(found) > 0).all()
+
+
+def test_few_others_are_found_with_the_highest() -> None:
+    values = np.random.default_rng(1).random(100_000).astype(np.float32)
+    assert 100 <= len(bm25.highest(values, 100)) < 500
+
+
+@given(st.lists(st.lists(st.integers(1, 9), max_size=6), min_size=1, max_size=12),
+       st.lists(st.integers(1, 9), max_size=5))  # fmt: skip
+def test_scores_are_the_sums_of_what_each_term_adds(
+    texts: list[list[int]], asked: list[int]
+) -> None:
+    counted = [{t: (0, 0, n) for t, n in Counter(text).items()} for text in texts]
+    built = postings(counted)
+    expected = np.zeros(len(texts))
+    for term in asked:
+        place = built.find(term)
+        for row, impact in zip(built.rows[place], built.impacts[place], strict=True):
+            weight = np.float32(built._weight(place.stop - place.start))
+            expected[row] += np.float32(impact * weight)
+    assert built.scores(asked).tolist() == expected.astype(np.float32).tolist()

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sourcebook.ports import Vectors
+from sourcebook.stores.bm25 import highest
 
 Rows = npt.NDArray[np.int64]
 Scores64 = npt.NDArray[np.float64]
@@ -144,36 +145,25 @@ class Cosine:
         rest = self.rest
         if rows is not None:
             rough, rest = rough.take(rows), rest.take(rows)
-        likely = _highest(rough, k)
+        likely = highest(rough, k)[: 4 * k]
         scores = self.scores(query, likely if rows is None else rows[likely])
         # The k-th best of some rows: the k-th best of all is no lower.
         lowest = float(np.partition(scores, len(scores) - k)[len(scores) - k])
         floor = lowest - float(query @ self.mean) - error - _SLACK
         # Never zero: what has no bound must keep none.
-        highest = np.float32(max(float(np.linalg.norm(turned[self.half :])), _SLACK)) * rest
-        highest += rough
-        maybe = np.flatnonzero(highest >= floor)
+        bounds = np.float32(max(float(np.linalg.norm(turned[self.half :])), _SLACK)) * rest
+        bounds += rough
+        maybe = np.flatnonzero(bounds >= floor)
         kept = maybe if rows is None else rows[maybe]
         more, further = self.second.products(turned[self.half :], kept)
         more += rough[maybe]
-        return np.asarray(kept[(more >= floor - further) | np.isinf(highest[maybe])])
+        return np.asarray(kept[(more >= floor - further) | np.isinf(bounds[maybe])])
 
     def scores(self, query: Vectors, rows: Rows) -> Scores64:
         """Cosines summed in double precision, row by row: the same bits wherever the row lies."""
         found = numkong.cdist(query[None], self.vectors.take(rows, axis=0), metric="dot")
         scores: Scores64 = np.asarray(found)[0]
         return scores
-
-
-def _highest(values: Vectors, k: int) -> Rows:
-    """Where about 2k of the highest values lie, and never fewer than k: by a sample's quantile."""
-    step = max(len(values) // _SAMPLE, 1)
-    sample = values[::step]
-    place = len(sample) - max(2 * k // step, 1)
-    found = np.flatnonzero(values >= np.partition(sample, place)[place])
-    if len(found) < k:
-        return np.argpartition(values, len(values) - 2 * k)[-2 * k :]
-    return found[: 4 * k]
 
 
 def _axes(sample: Vectors) -> tuple[Vectors, int]:

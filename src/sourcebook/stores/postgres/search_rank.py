@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sourcebook.model import Match
+from sourcebook.stores.bm25 import highest
 from sourcebook.stores.postgres.search_lanes import Rows
 from sourcebook.stores.postgres.search_statements import Packed, Session, run
 
@@ -21,7 +22,8 @@ def best(scores: Scores, k: int) -> Rows:
     """Those that may be among the k highest positive scores."""
     if k <= 0:
         return np.empty(0, np.int64)
-    rows = np.flatnonzero(scores > 0)
+    rows = highest(scores, k)
+    rows = rows[scores[rows] > 0]
     return rows[_leading(scores[rows], k)]
 
 

@@ -8,7 +8,7 @@ store does (bm25.py), so scores are equal to the last bit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -93,26 +93,22 @@ class Terms:
         ids = _ids(session, repository, terms)
         seen = self._seen(session, repository, lane, ids.values())
         norms = self._norms_of(session, key, lane)
-        wanted = lane.seen
+        places: npt.NDArray[np.int32] | None = None
         if rows is not None:
-            wanted = np.zeros(len(lane.seen), bool)
-            wanted[rows] = True
-        numbers: list[npt.NDArray[Any]] = [np.empty(0, np.int32)]
-        gains: list[npt.NDArray[Any]] = [np.empty(0, np.float32)]
+            places = np.full(len(lane.seen), -1, np.int32)
+            places[rows] = np.arange(len(rows))
+            norms = norms[rows]
+        sums = np.zeros(len(norms))
         most = 0.0
         for term in terms:
             held = seen.get(ids.get(term, -1), [])
             weight = _weight(len(lane), sum(len(part.numbers) for part in held))
             most += (K1 + 1) * weight
-            for part in held if rows is None else (_marked(part, wanted) for part in held):
+            for part in held if places is None else (_placed(part, places) for part in held):
                 frequency = np.abs(part.frequencies)
                 impact = frequency * np.float32(K1 + 1) / (frequency + norms[part.numbers])
-                numbers.append(part.numbers)
-                gains.append(impact * np.float32(weight))
-        places, size = np.concatenate(numbers), len(lane.seen)
-        if rows is not None:
-            places, size = np.searchsorted(rows, places), len(rows)
-        sums = np.bincount(places, np.concatenate(gains), size)
+                # A passage stands once in a part, so none is added to twice in one step.
+                sums[part.numbers] += impact * np.float32(weight)
         return Scored(rows, sums.astype(np.float32), most)
 
     def _norms_of(self, session: Session, key: Key, lane: Lane) -> Norms:
@@ -165,16 +161,18 @@ def _weight(size: int, frequency: int) -> float:
 
 
 def _visible(postings: Postings, lane: Lane) -> Postings:
-    inside = np.searchsorted(postings.numbers, len(lane.seen))
-    return _marked(Postings(postings.numbers[:inside], postings.frequencies[:inside]), lane.seen)
-
-
-def _marked(postings: Postings, marks: npt.NDArray[np.bool_]) -> Postings:
-    """Of the passages that are marked."""
-    marked = marks[postings.numbers]
-    if marked.all():
+    shown = lane.among(postings.numbers)
+    if len(shown) == len(postings.numbers) and shown.all():
         return postings
-    return Postings(postings.numbers[marked], postings.frequencies[marked])
+    size = len(shown)
+    return Postings(postings.numbers[:size][shown], postings.frequencies[:size][shown])
+
+
+def _placed(postings: Postings, places: npt.NDArray[np.int32]) -> Postings:
+    """Of the passages that have a place, by that instead of their number."""
+    found = places[postings.numbers]
+    inside = found >= 0
+    return Postings(found[inside], postings.frequencies[inside])
 
 
 def _own(parts: Sequence[Postings]) -> Iterator[Rows]:
