@@ -52,7 +52,7 @@ def normalize(text: str) -> str:
     """What the model reads: repeated punctuation and contractions made regular as well; the case
     is kept, since models may read it."""
     text = _REPEATED.sub(r"\1", _plain(text))
-    for pattern, full in _CONTRACTIONS.items():
+    for pattern, full in _CONTRACTIONS.items() if "'" in text else ():
         text = re.sub(pattern, full, text, flags=re.IGNORECASE)
     return text
 

@@ -15,6 +15,9 @@ _encoder = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
 )
 
+_decode = json.JSONDecoder().raw_decode
+"""Of what to_json wrote, which has no white space around it to be looked for."""
+
 
 def to_json(value: Json) -> str:
     """One spelling for equal values, so that rows can be compared as text."""
@@ -45,7 +48,7 @@ def node_row(node: Node) -> Row:
 
 def to_node(row: Row) -> Node:
     section_path, page, metadata = row[-3:]
-    rest: Row = (tuple(json.loads(section_path)), page, json.loads(metadata))
+    rest: Row = (tuple(_decode(section_path)[0]), page, _decode(metadata)[0])
     return Node(*row[:-3], *rest)
 
 
