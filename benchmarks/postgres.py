@@ -204,13 +204,8 @@ Calls = Mapping[str, tuple[Callable[[str], object], int]]
 """Each takes so many questions at most."""
 
 
-def in_turn(calls: Calls, asked: Sequence[str], others: Sequence[str]) -> dict[str, object]:
-    """Of what is asked, after the others: a server that has run for a while."""
+def in_turn(calls: Calls, asked: Sequence[str]) -> dict[str, object]:
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for at, text in enumerate(others):
-        for call, most in calls.values():
-            if at < most:
-                call(text)
     for at, text in enumerate(asked):
         for name, (call, most) in calls.items():
             if at < most:
@@ -250,24 +245,27 @@ def measure(
         say(f"searching, {label}")
         calls = _calls(engine, plain, kept, len(asked))
         nearest.held = HeldSets(0)
-        in_turn(calls, others, ())
-        told = in_turn(calls, some, ())
-        told |= _recalls(engine, truth, asked, kept)
-        true = [truth.nearest(n, 10, kept).tolist() for n in range(len(asked))]
-        # Its vector part alone, for most questions; so this is that part's recall.
-        found: Any = [calls["plain, as written"][0](text) for text in asked]
-        told["recall@10 plain, as written"] = overlap(found, true)
-        result[label] = told
-        say(json.dumps(told))
+        in_turn(calls, others)
+        told = {label: in_turn(calls, some)}
+        held = {label: nearest.held}
         nearest.held = HeldSets()
         for text in others[:20]:
             calls["hybrid"][0](text)
         if nearest.held.filling is not None:
             nearest.held.filling.result()
-            told = in_turn(calls, asked, others)
-            told |= _recalls(engine, truth, asked, kept)
-            result[f"{label}, in memory"] = told
-            say(json.dumps(told))
+            assert nearest.held._held.names(), "nothing was brought into memory"
+            told[f"{label}, in memory"] = in_turn(calls, asked)
+            held[f"{label}, in memory"] = nearest.held
+        # Last, since what was asked a moment ago is answered from what is kept of it.
+        for name, sets in held.items():
+            nearest.held = sets
+            told[name] |= _recalls(engine, truth, asked, kept)
+        true = [truth.nearest(n, 10, kept).tolist() for n in range(len(asked))]
+        # Its vector part alone, for most questions; so this is that part's recall.
+        found: Any = [calls["plain, as written"][0](text) for text in asked]
+        told[label]["recall@10 plain, as written"] = overlap(found, true)
+        result |= told
+        say(json.dumps(told))
     return result
 
 

@@ -145,7 +145,9 @@ class Cosine:
         rest = self.rest
         if rows is not None:
             rough, rest = rough.take(rows), rest.take(rows)
-        likely = highest(rough, k)[: 4 * k]
+        likely = highest(rough, k)
+        if len(likely) > 2 * k:
+            likely = likely[np.argpartition(rough[likely], -2 * k)[-2 * k :]]
         scores = self.scores(query, likely if rows is None else rows[likely])
         # The k-th best of some rows: the k-th best of all is no lower.
         lowest = float(np.partition(scores, len(scores) - k)[len(scores) - k])

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -58,7 +58,7 @@ class Near(NamedTuple):
     vectors: Rows
     scores: Scores64
     missing: Rows
-    """Vectors that are not held, some hundred at most."""
+    """Vectors that are not held, fewer than _LEAST."""
 
 
 class Held(NamedTuple):
@@ -66,16 +66,19 @@ class Held(NamedTuple):
     """Of the vectors, ascending."""
     cosine: Cosine
 
-    def nearest(self, query: Vectors, k: int, wanted: Rows) -> Near:
+    def places(self, wanted: Rows) -> tuple[Rows, Rows]:
+        """Where those of the vectors `wanted` are that are held, and which ones are not."""
         places = np.minimum(np.searchsorted(self.numbers, wanted), len(self.numbers) - 1)
         here = self.numbers[places] == wanted
-        places, missing = places[here], wanted[~here]
+        return places[here], wanted[~here]
+
+    def nearest(self, query: Vectors, k: int, places: Rows) -> tuple[Rows, Scores64]:
         rows = None if len(places) == len(self.numbers) else places
         most = k + _TIES
         while True:
             found, scores = self.cosine.nearest(query, most, rows)
             if len(found) < most or scores[k - 1] > scores[-1]:
-                return Near(self.numbers[found], scores, missing)
+                return self.numbers[found], scores
             most *= 4
 
 
@@ -98,12 +101,14 @@ class HeldSets:
     def nearest(
         self, another: Another, key: Hashable, read: Read, query: Vectors, k: int, wanted: Rows
     ) -> Near | None:
-        """Of the vectors `wanted`, ascending. None while most of them are not in memory."""
+        """Of the vectors `wanted`, ascending. None where too many of them are not in memory."""
         held = self._held.get(key)
-        near = None if held is None else held.nearest(query, k, wanted)
-        if (near is None or len(near.missing)) and self._often(key):
+        places, missing = (wanted[:0], wanted) if held is None else held.places(wanted)
+        if len(missing) and self._often(key):
             self._begin(partial(self._fill, another, key, read, wanted, len(query)))
-        return near if near is not None and len(near.missing) < _LEAST else None
+        if held is None or len(missing) >= _LEAST:
+            return None
+        return Near(*held.nearest(query, k, places), missing)
 
     def close(self) -> None:
         self._closed = True
@@ -122,7 +127,8 @@ class HeldSets:
             if self._closed or (self.filling is not None and not self.filling.done()):
                 return
             if time.monotonic() >= self._not_before:
-                self.filling = _thread.submit(fill)
+                with suppress(RuntimeError):  # The program is ending.
+                    self.filling = _thread.submit(fill)
 
     def _fill(
         self, another: Another, key: Hashable, read: Read, wanted: Rows, dimensions: int
@@ -136,11 +142,15 @@ class HeldSets:
                 there = vectors.any(axis=1)
                 if not there.all():
                     numbers, vectors = numbers[there], vectors[there]
-                if len(numbers):
+                if len(numbers) and not (
+                    held is not None and np.array_equal(numbers, held.numbers)
+                ):
                     self._held.put(key, Held(numbers, Cosine.build(vectors)))
-        except (StoreError, psycopg.Error, MemoryError) as error:
+        except (StoreError, psycopg.Error) as error:
             # Searches ask the database as before, and tell of it if it is gone.
             _log.warning("vectors could not be brought into memory: %s", error)
+        except Exception:  # noqa: BLE001  the edge: nobody else would hear of it
+            _log.exception("vectors could not be brought into memory")
         finally:
             now = time.monotonic()
             self._not_before = now + _REST * (now - start)

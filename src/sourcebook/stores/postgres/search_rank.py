@@ -22,8 +22,7 @@ def best(scores: Scores, k: int) -> Rows:
     """Those that may be among the k highest positive scores."""
     if k <= 0:
         return np.empty(0, np.int64)
-    rows = highest(scores, k)
-    rows = rows[scores[rows] > 0]
+    rows = highest(scores, k, above=0)
     return rows[_leading(scores[rows], k)]
 
 
@@ -53,6 +52,8 @@ def ranked(
     exact: Rows | None = None,
 ) -> list[Match]:
     """The k best, named. `rows`, with the scores of each, may hold others."""
+    if k <= 0:
+        return []
     if exact is None:
         exact = np.zeros(len(rows), np.int64)
         keep = _leading(scores, k)
@@ -67,4 +68,4 @@ def ranked(
         if number in names
     ]
     found.sort(key=lambda match: (-match.exact, -match.score, match.node_id, match.passage))
-    return found[: max(k, 0)]
+    return found[:k]
