@@ -19,9 +19,11 @@ import pytest
 
 from sourcebook import Sourcebook, asker
 from sourcebook.errors import ModelUnavailable, StoreError
+from sourcebook.model import CHUNK, Scope, Space
 from sourcebook.models.chat import ChatModel
 from sourcebook.models.http import Limits
 from sourcebook.models.local import LocalEmbedder
+from sourcebook.ports import Neighbours, Vectors, Within
 from sourcebook.querying import search as searches
 from sourcebook.retrieve import Answer, Caches
 from tests.models.server import FAILURES, ChatServer
@@ -130,6 +132,30 @@ def test_who_left_does_not_wait_for_a_search_that_has_not_begun(
                 town.search(FENCE)
         finally:
             go_on.set()
+
+
+def test_what_an_index_of_vectors_misses_is_found_by_its_words(
+    town: Sourcebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer says that it may lack something, and is not kept for who asks again."""
+    whole, nearest = town.search(FENCE), town.search(FENCE, mode="dense", cache=False)
+    exactly = town.store.dense_search
+
+    def missing(scope: Scope, space: Space, vector: Vectors, k: int, within: Within) -> Neighbours:
+        found = exactly(scope, space, vector, k, within)
+        flat = within.resolution == CHUNK and within.parents is None
+        return Neighbours(found.matches[1:], approximate=True) if flat else found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(town.store, "dense_search", missing)
+        for _ in range(2):
+            answer = town.search(FENCE + " ")
+            assert answer.degraded == (searches.APPROXIMATE,)
+            assert told(answer) == told(whole)
+        alone = town.search(FENCE, mode="dense")
+        assert alone.degraded == (searches.APPROXIMATE,)
+        assert nearest.results[0].node.id not in [hit.node.id for hit in alone.results]
+    assert not town.search(FENCE + " ").degraded
 
 
 @pytest.mark.parametrize("rerank", ["local", "late", "none"])

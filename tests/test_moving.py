@@ -73,7 +73,7 @@ def answers(store: Store) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for revision in (2, 3):
         within = Within(revision)
-        dense = store.dense_search(SCOPE, SPACE, units(1)[0], 9, within)
+        dense = store.dense_search(SCOPE, SPACE, units(1)[0], 9, within).matches
         sparse = store.sparse_search(SCOPE, query, 9, within)
         found[f"{revision}"] = (
             everything(store, revision),

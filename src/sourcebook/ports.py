@@ -285,6 +285,14 @@ class Asked(NamedTuple):
     latency_ms: float
 
 
+class Neighbours(NamedTuple):
+    """The passages nearest to a vector."""
+
+    matches: list[Match]
+    approximate: bool = False
+    """Whether some of them may be missing: an index was asked that does not compare all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """How much of what a search may see has a vector."""
@@ -454,7 +462,7 @@ class Store(Protocol):
     # search
     def dense_search(
         self, scope: Scope, space: Space, vector: Vectors, k: int, within: Within
-    ) -> list[Match]: ...
+    ) -> Neighbours: ...
     def sparse_search(
         self, scope: Scope, query: PreparedQuery, k: int, within: Within
     ) -> list[Match]: ...

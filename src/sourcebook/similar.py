@@ -29,7 +29,7 @@ from sourcebook.ports import Vectors, Within
 from sourcebook.quality import QUALITY_VERSION
 from sourcebook.querying.answer import MAX_RESULTS, Answer
 from sourcebook.querying.cite import cite
-from sourcebook.querying.search import Searches
+from sourcebook.querying.search import APPROXIMATE, Searches
 
 DEPTH = 200
 """Passages that are compared token by token."""
@@ -47,11 +47,8 @@ def similar(
     if not 1 <= k <= MAX_RESULTS:
         raise InvalidInput(f"k must be from 1 to {MAX_RESULTS}, not {k}", field="k")
     within = Within(context.revision, CHUNK, filters)
-    hits, candidates, missing = _nearest(searches, node, text, k, within)
+    hits, candidates, degraded = _nearest(searches, node, text, k, within)
     took = round((time.perf_counter() - started) * 1e3, 3)
-    degraded = [
-        Degraded("late", f"{missing} passages have no token vectors that this version reads")
-    ]
     return Answer(
         status="ok" if hits else "no_results",
         query=PreparedQuery(node.id, node.id, ()),
@@ -61,15 +58,15 @@ def similar(
         results=hits,
         candidates=candidates,
         warning=None if hits else "there is no other passage to compare with",
-        degraded=tuple(degraded) if missing else (),
+        degraded=tuple(degraded),
         timings_ms={"total": took},
     )
 
 
 def _nearest(
     searches: Searches, node: Node, text: str, k: int, within: Within
-) -> tuple[list[Hit], int, int]:
-    """The hits, how many passages were near, and how many of them could not be compared."""
+) -> tuple[list[Hit], int, list[Degraded]]:
+    """The hits, how many passages were near, and what could not be compared."""
     store, scope, space, codec = (
         searches.store,
         searches.scope,
@@ -83,7 +80,7 @@ def _nearest(
         )
     asked = searches.embedder.embed_query(text)
     assert asked.tokens is not None
-    others = _others(searches, space, asked.vector, node, max(DEPTH, k), within)
+    others, degraded = _others(searches, space, asked.vector, node, max(DEPTH, k), within)
     coded = store.token_vectors(scope, space, [m.passage for m in others])
     known = [
         (m, c) for m, c in zip(others, coded, strict=True) if c is not None and codec.readable(c)
@@ -99,12 +96,15 @@ def _nearest(
     stored = store.passages(scope, within.revision, [c.passage for c in candidates])
     quality = store.quality(scope, QUALITY_VERSION, [p.node.version_id for p in stored])
     hits = cite(scope.repository, within.resolution, candidates, stored, quality)
-    return hits, len(others), len(others) - len(known)
+    if missing := len(others) - len(known):
+        reason = f"{missing} passages have no token vectors that this version reads"
+        degraded.append(Degraded("late", reason))
+    return hits, len(others), degraded
 
 
 def _others(
     searches: Searches, space: Space, vector: Vectors, node: Node, k: int, within: Within
-) -> list[Match]:
+) -> tuple[list[Match], list[Degraded]]:
     """The k nearest passages, without the node itself and what is inside it."""
     inside = replace(within, parents=frozenset({node.id}))
     depth = k
@@ -113,8 +113,8 @@ def _others(
             searches.store.dense_search(searches.scope, space, vector, depth, place)
             for place in (within, inside)
         )
-        same = {node.id, *(match.node_id for match in own)}
-        others = [match for match in near if match.node_id not in same]
-        if len(others) >= k or len(near) < depth:
-            return others[:k]
+        same = {node.id, *(match.node_id for match in own.matches)}
+        others = [match for match in near.matches if match.node_id not in same]
+        if len(others) >= k or len(near.matches) < depth:
+            return others[:k], [APPROXIMATE] if near.approximate else []
         depth *= 4

@@ -135,7 +135,7 @@ class StoreConformance(Properties):
         assert store.counts(SCOPE, 0)["passages"] == 0
         assert store.pending(SCOPE, SPACE) == []
         assert store.coverage(SCOPE, SPACE, Within(0)) == Coverage(0, 0)
-        assert store.dense_search(SCOPE, SPACE, units(1)[0], 5, Within(0)) == []
+        assert store.dense_search(SCOPE, SPACE, units(1)[0], 5, Within(0)).matches == []
         query = PreparedQuery("red", "red", ("red",))
         assert store.sparse_search(SCOPE, query, 5, Within(0)) == []
 
@@ -558,7 +558,7 @@ class StoreConformance(Properties):
         assert store.pending(SCOPE, SPACE) == waiting[2:]
         assert store.coverage(SCOPE, SPACE, Within(1)) == Coverage(3, 2)
         assert store.coverage(SCOPE, SPACE, Within(3)) == Coverage(2, 2)
-        found = store.dense_search(SCOPE, SPACE, units(2)[1], 1, Within(3))
+        found = store.dense_search(SCOPE, SPACE, units(2)[1], 1, Within(3)).matches
         (best,) = store.passages(SCOPE, 3, [found[0].passage])
         assert best.passage.body == "a longer text"
 
@@ -569,7 +569,7 @@ class StoreConformance(Properties):
         first, second = units(2)
         store.put_vectors(SCOPE, SPACE, [waiting.text_hash], first[None])
         store.put_vectors(SCOPE, SPACE, [waiting.text_hash], second[None])
-        (match,) = store.dense_search(SCOPE, SPACE, first, 1, Within(1))
+        (match,) = store.dense_search(SCOPE, SPACE, first, 1, Within(1)).matches
         assert match.score == pytest.approx(1)
 
     def test_a_vector_that_is_none_is_refused(self, store: Store) -> None:
@@ -614,7 +614,8 @@ class StoreConformance(Properties):
         query = PreparedQuery("", "", ("red", "fox"))
         found = store.sparse_search(SCOPE, query, 9, Within(1))
         rows = [
-            match.passage for match in store.dense_search(SCOPE, SPACE, vectors[0], 9, Within(1))
+            match.passage
+            for match in store.dense_search(SCOPE, SPACE, vectors[0], 9, Within(1)).matches
         ]
         told = store.evidence(SCOPE, SPACE, vectors[0], query, rows, Within(1))
         assert told.cosine is not None
@@ -623,7 +624,7 @@ class StoreConformance(Properties):
         assert rows[int(told.lexical.argmax())] == found[0].passage
         assert 0 in told.lexical  # the blue sky
         assert list(told.cosine) == sorted(told.cosine, reverse=True)
-        dense = store.dense_search(SCOPE, SPACE, vectors[0], 9, Within(1))
+        dense = store.dense_search(SCOPE, SPACE, vectors[0], 9, Within(1)).matches
         assert list(told.cosine) == [match.score for match in dense]
         assert told.vectors @ vectors[0] == pytest.approx(told.cosine, abs=1e-6)
         alone = store.evidence(SCOPE, None, None, query, rows, Within(1))

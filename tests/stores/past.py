@@ -81,7 +81,7 @@ def reads(store: Store, scope: Scope, revision: int) -> list[Any]:
     seen.append(store.quality(scope, "1", [n.version_id for n in nodes]))
     for within in (whole, part):
         seen.append(store.coverage(scope, SPACE, within))
-        seen.append(store.dense_search(scope, SPACE, units(1)[0], 20, within))
+        seen.append(store.dense_search(scope, SPACE, units(1)[0], 20, within).matches)
         for word in WORDS:
             query = PreparedQuery(word, word, (word,), ((word,),) if word == "fox" else ())
             found = store.sparse_search(scope, query, 20, within)

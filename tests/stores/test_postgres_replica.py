@@ -90,7 +90,7 @@ def test_reads_go_to_a_replica_that_has_the_revision_and_survive_the_primary(
         writer.put(tree("d", ["never seen"]))
     assert bodies(store, 2) == {"red fox", "blue sky"}
     assert len(store.sparse_search(SCOPE, query, 9, Within(2))) == 2
-    assert len(store.dense_search(SCOPE, SPACE, units(1)[0], 9, Within(1))) == 1
+    assert len(store.dense_search(SCOPE, SPACE, units(1)[0], 9, Within(1)).matches) == 1
     with pytest.raises(StoreUnavailable):
         head(store)
 

@@ -138,7 +138,7 @@ def ask(pair: Pair, rng: random.Random) -> None:
     told = []
     for store in pair.both:
         sparse = store.sparse_search(scope, query, k, within)
-        dense = store.dense_search(scope, SPACE, vector, k, within)
+        dense = store.dense_search(scope, SPACE, vector, k, within).matches
         found = sorted({match.passage for match in (*sparse, *dense)})
         said = store.evidence(scope, SPACE, vector, query, found, asked)
         told.append([
@@ -230,7 +230,7 @@ def test_what_is_not_in_memory_yet_is_asked_of_the_database(pair: Pair, missing:
         pair.heads += 1
         for _ in range(4):
             given = (SCOPE, SPACE, unit(rng.randrange(99)), 999, Within(pair.heads))
-            found = [store.dense_search(*given) for store in pair.both]
+            found = [store.dense_search(*given).matches for store in pair.both]
             assert [m[1:] for m in found[0]] == [m[1:] for m in found[1]]
     assert set(missing) > {0}
     assert max(missing) < 3
@@ -276,7 +276,7 @@ def test_vectors_compared_in_halves(pair: Pair, monkeypatch: pytest.MonkeyPatch,
         for k in (1, 3, 50):
             for seed in range(4):
                 given = (SCOPE, SPACE, unit(seed), k, Within(pair.heads))
-                found = [store.dense_search(*given) for store in pair.both]
+                found = [store.dense_search(*given).matches for store in pair.both]
                 assert [m.node_id for m in found[0]] == [m.node_id for m in found[1]]
                 assert [m.score for m in found[0]] == [m.score for m in found[1]]
     assert bool(at_once) == (free > 1)
@@ -336,7 +336,8 @@ def test_many_vectors_are_found_by_the_index(
             first, second = (
                 s.dense_search(SCOPE, SPACE, unit(seed), 10, within) for s in pair.both
             )
-            assert [m[1:] for m in first] == [m[1:] for m in second]
+            assert [m[1:] for m in first.matches] == [m[1:] for m in second.matches]
+            assert (first.approximate, second.approximate) == (False, True)
     assert len(asked) == 40
 
 

@@ -128,14 +128,14 @@ def test_every_revision_in_any_order(tmp_path: Path, seed: int) -> None:
         within = Within(revision, 2, filters(colour))
         text = " ".join(rng.choices(WORDS, k=4))
         vector = np.random.default_rng(rng.randrange(2**31)).normal(size=16).astype(np.float32)
-        found = world.store.dense_search(SCOPE, SPACE, vector, 100, within)
+        found = world.store.dense_search(SCOPE, SPACE, vector, 100, within).matches
         assert names(found) == world.dense(vector, revision, colour)
         expected = world.sparse(text, revision, colour)
         matches = world.store.sparse_search(SCOPE, prepare(text), 100, within)
         assert {m.node_id: m.score for m in matches} == pytest.approx(expected, rel=1e-5)
         fresh = SqliteStore.open(f"sqlite:///{world.path}")
         assert fresh.sparse_search(SCOPE, prepare(text), 100, within) == matches
-        assert fresh.dense_search(SCOPE, SPACE, vector, 100, within) == found
+        assert fresh.dense_search(SCOPE, SPACE, vector, 100, within).matches == found
         fresh.close()
 
 
@@ -189,7 +189,7 @@ def test_another_tenant_sees_nothing(tmp_path: Path) -> None:
     last = len(world.seen) - 1
     assert world.store.sparse_search(OTHER, prepare("oak elm ash"), 10, Within(last)) == []
     vector = np.ones(16, np.float32)
-    assert world.store.dense_search(OTHER, SPACE, vector, 10, Within(last)) == []
+    assert world.store.dense_search(OTHER, SPACE, vector, 10, Within(last)).matches == []
 
 
 def test_vectors_that_come_later_are_seen(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_vectors_that_come_later_are_seen(tmp_path: Path) -> None:
     store.register_space(SCOPE, SPACE)
     vector = np.eye(16, dtype=np.float32)[0]
     for known in (0, 1, 2):
-        assert len(store.dense_search(SCOPE, SPACE, vector, 5, Within(1))) == known
+        assert len(store.dense_search(SCOPE, SPACE, vector, 5, Within(1)).matches) == known
         assert store.coverage(SCOPE, SPACE, Within(1)).vectors == known
         if todo := store.pending(SCOPE, SPACE):
             store.put_vectors(SCOPE, SPACE, [todo[0].text_hash], vector[None])

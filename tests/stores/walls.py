@@ -103,7 +103,7 @@ def observed(store: Store, scope: Scope, revision: int) -> dict[str, Any]:
     nodes = store.nodes(scope, revision, limit=1000)
     ids = [n.id for n in nodes]
     sparse = store.sparse_search(scope, query, 9, within)
-    dense = store.dense_search(scope, SPACE, asked, 9, within)
+    dense = store.dense_search(scope, SPACE, asked, 9, within).matches
     narrow = replace(within, filters=(Filter("topic", ("x",)),))
     filtered = store.sparse_search(scope, query, 9, narrow)
     anything = PreparedQuery("q", "q", ("end", "mark", *WORDS))

@@ -8,6 +8,7 @@ more list beside flat search, so it can add to what flat search finds but never 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -33,6 +34,10 @@ COARSE = 10
 """How many documents, and how many sections, staged search looks into."""
 _SECTIONS = 1000
 """Enough to see which documents have sections."""
+
+APPROXIMATE = Degraded(
+    "dense", "approximate: the index of vectors may have missed some of the nearest passages"
+)
 
 _threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="sourcebook-search")
 """Made as they are needed: one a question that is being answered."""
@@ -97,6 +102,8 @@ class Searches:
                     wait([searching])
                 raise
             searching.result()
+            if APPROXIMATE in found.degraded:
+                found.lists["dense"] = self._completed(found, query, depth, within)
         # In a fixed order: sums of scores depend on it in the last bit.
         lists = {name: found.lists[name] for name in sources if name in found.lists}
         return replace(found, lists=lists)
@@ -135,9 +142,10 @@ class Searches:
         assert space is not None
         if "dense" in sources:
             with found.timed("dense"):
-                found.lists["dense"] = self.store.dense_search(
-                    self.scope, space, vector, depth, within
-                )
+                near = self.store.dense_search(self.scope, space, vector, depth, within)
+                found.lists["dense"] = near.matches
+            if near.approximate:
+                found.degraded.append(APPROXIMATE)
         if "staged" in sources and self._layered(space, within):
             with found.timed("staged"):
                 found.lists["staged"] = self._staged(space, vector, depth, within)
@@ -146,6 +154,25 @@ class Searches:
             for resolution in (DOCUMENT, SECTION):
                 coarse = replace(within, resolution=resolution)
                 self._report_missing(found, "staged", space, coarse)
+
+    def _completed(
+        self, found: Found, query: PreparedQuery, depth: int, within: Within
+    ) -> list[Match]:
+        """The nearest with what full-text found and is as near, which the index may have missed."""
+        assert found.embedded is not None
+        near = found.lists["dense"]
+        known = {match.passage for match in near}
+        others = [match for match in found.lists["sparse"] if match.passage not in known]
+        asked = (found.embedded.vector, query, [match.passage for match in others], within)
+        cosines = self.store.evidence(self.scope, self.space, *asked).cosine
+        assert cosines is not None
+        more = [
+            Match(match.passage, match.node_id, match.element_id, cosine)
+            for match, cosine in zip(others, cosines.tolist(), strict=True)
+            if not math.isnan(cosine)
+        ]
+        order = sorted([*near, *more], key=lambda m: (-m.score, m.node_id, m.passage))
+        return order[:depth]
 
     def _embedded(self, text: str) -> EmbeddedQuery:
         held = self._held(text)
@@ -177,7 +204,7 @@ class Searches:
 
         def nearest(resolution: int, k: int, parents: frozenset[str] | None) -> list[Match]:
             inside = replace(within, resolution=resolution, parents=parents)
-            return self.store.dense_search(self.scope, space, vector, k, inside)
+            return self.store.dense_search(self.scope, space, vector, k, inside).matches
 
         documents = {match.element_id: match.node_id for match in nearest(DOCUMENT, COARSE, None)}
         inner = nearest(SECTION, _SECTIONS, frozenset(documents.values()))

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sourcebook.model import Filter, Match, PreparedQuery
-from sourcebook.ports import Coverage, Evidence, Vectors, Within
+from sourcebook.ports import Coverage, Evidence, Neighbours, Vectors, Within
 from sourcebook.stores.bm25 import best
 from sourcebook.stores.labels import View
 from sourcebook.stores.lanes import Lane, derive, fill, load
@@ -45,7 +45,7 @@ class Searcher:
         self._scores: OrderedDict[tuple[View, int, int, tuple[str, ...]], Scored] = OrderedDict()
         self._lock = threading.RLock()
 
-    def dense(self, view: View, space: int, vector: Vectors, k: int, within: Within) -> list[Match]:
+    def dense(self, view: View, space: int, vector: Vectors, k: int, within: Within) -> Neighbours:
         lane = self._lane(view, within)
         filled = fill(self._reader(), lane, space)
         rows = self._narrow(view, lane, within)
@@ -53,7 +53,7 @@ class Searcher:
             rows = filled.position[rows]
             rows = rows[rows >= 0]
         found, scores = filled.cosine.nearest(vector, k, rows)
-        return _matches(lane, filled.lane_rows[found], scores)
+        return Neighbours(_matches(lane, filled.lane_rows[found], scores))
 
     def sparse(self, view: View, query: PreparedQuery, k: int, within: Within) -> list[Match]:
         lane = self._lane(view, within)

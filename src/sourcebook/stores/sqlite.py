@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sourcebook.model import Json, Match, Scope
-from sourcebook.ports import Coverage, Evidence
+from sourcebook.ports import Coverage, Evidence, Neighbours
 from sourcebook.stores import moments
 from sourcebook.stores.aside import SqliteAside
 from sourcebook.stores.connections import Connections, Location
@@ -93,7 +93,7 @@ class _Lanes:
         self._searcher = searcher
         self.forget = searcher.forget
 
-    def dense(self, db: Statements, *asked: Any) -> list[Match]:
+    def dense(self, db: Statements, *asked: Any) -> Neighbours:
         return self._searcher.dense(*asked)
 
     def sparse(self, db: Statements, *asked: Any) -> list[Match]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from sourcebook.model import Match, PreparedQuery, Scope, Space
-from sourcebook.ports import Coverage, Evidence, Vectors, Within
+from sourcebook.ports import Coverage, Evidence, Neighbours, Vectors, Within
 from sourcebook.stores.labels import View
 from sourcebook.stores.parts.core import Core
 
@@ -16,7 +16,7 @@ class Search(Protocol):
 
     def dense(
         self, db: Any, view: View, space: int, vector: Vectors, k: int, within: Within, /
-    ) -> list[Match]: ...
+    ) -> Neighbours: ...
     def sparse(
         self, db: Any, view: View, query: PreparedQuery, k: int, within: Within, /
     ) -> list[Match]: ...
@@ -40,11 +40,11 @@ class Searching(Core):
 
     def dense_search(
         self, scope: Scope, space: Space, vector: Vectors, k: int, within: Within
-    ) -> list[Match]:
+    ) -> Neighbours:
         with self._reading(scope, within.revision) as (db, repository):
             row = self._space_row(db, repository, space)
             if row is None:
-                return []
+                return Neighbours([])
             return self._search.dense(db, self._lanes(db, scope), row, vector, k, within)
 
     def sparse_search(

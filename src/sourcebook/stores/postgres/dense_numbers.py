@@ -43,6 +43,12 @@ class VectorNumbers:
         order = np.argsort(self.of[passages], kind="stable")
         return self.of[passages][order], passages[order]
 
+    @cached_property
+    def distinct(self) -> Rows:
+        """The vectors in ascending order, each once."""
+        numbers, _ = self.sorted
+        return numbers[np.diff(numbers, prepend=-1) > 0]
+
     def passages(self, vectors: Rows) -> tuple[Rows, Rows]:
         """The passages that have these vectors, and the place of each one's vector in the list."""
         numbers, passages = self.sorted
@@ -58,7 +64,7 @@ class Numbers:
 
     def __init__(self) -> None:
         self._known: Cache[tuple[int, int], VectorNumbers] = Cache(
-            _MOST, lambda known: 3 * known.of.nbytes
+            _MOST, lambda known: 4 * known.of.nbytes
         )
 
     def get(self, session: Session, repository: int, space: int, upto: int) -> VectorNumbers:

@@ -1,9 +1,9 @@
 """A vector and the passages that may be found in, the nearest out, with true cosines.
 
-Few vectors are compared one by one, and the result is that of a full scan; so it is where they are
-asked for again and again, and held in memory (dense_held). Many are found by the
-index of the space (HNSW over half-precision images), whose candidates are scored again as the
-embedded store scores them: the same bits for the same vector, wherever it lies.
+What is asked for again and again is bounded by images in memory (dense_held), few vectors are
+compared one by one; either way the result is that of a full scan. Until then many are found by the
+index of the space (HNSW over half-precision images), which may miss some. Candidates are scored as
+the embedded store scores them: the same bits for the same vector, wherever it lies.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sourcebook.ports import Vectors
-from sourcebook.stores.postgres.dense_held import HeldSets
+from sourcebook.stores.postgres.dense_held import HeldSets, Wanted
 from sourcebook.stores.postgres.dense_numbers import VectorNumbers
 from sourcebook.stores.postgres.search_lanes import Rows
 from sourcebook.stores.postgres.search_statements import STATEMENTS, Packed, Session, run
@@ -46,7 +46,7 @@ k-th best is not read."""
 _MORE = 5.0
 """Candidates of the index, times those that would do: of a million passages, a tenth of which may
 be found, three times gave 98.2 % of the right hits in two thirds of the time, five times 98.8 %."""
-_LEAST = 2500
+_CANDIDATES = 2500
 """Candidates of the index at least: over a million passages, many of them much alike, so many found
 990 of a thousand true neighbours, 1500 found 985, 145 found 945."""
 _DEEP = 600
@@ -65,6 +65,15 @@ class Place(NamedTuple):
     space: int
 
 
+class Compared(NamedTuple):
+    passages: Rows
+    """Some that hold the k nearest."""
+    scores: Scores
+    """Their cosines."""
+    approximate: bool = False
+    """Whether some of the nearest may be missing."""
+
+
 class Nearest:
     def __init__(self) -> None:
         self._indexed: dict[int, tuple[float, bool]] = {}
@@ -79,27 +88,26 @@ class Nearest:
         k: int,
         rows: Rows,
         again: Hashable = None,
-    ) -> tuple[Rows, Scores]:
-        """Of the passages `rows`, ascending, some that hold the k nearest, with their cosines.
-        `again` names them, where they may be asked for again."""
+    ) -> Compared:
+        """Of the passages `rows`, ascending. `again` names them, where they may be asked for
+        again."""
         if not numbers.complete:
             rows = rows[numbers.of[rows] >= 0]
         if not len(rows) or k <= 0:
-            return np.empty(0, np.int64), np.empty(0)
-        if again is not None:
-            found = self._from_memory(session, place, numbers, query, k, rows, again)
-            if found is not None:
-                return found
-        vectors: Rows | None = None
-        if _many(len(rows), numbers.vectors, k) and self._has_index(session, place):
-            vectors = _by_index(session, place, numbers, query, k, rows)
-        if vectors is None:
-            vectors = _one_by_one(session, place, query, k, _distinct(numbers.of[rows]))
-        passages, _ = numbers.passages(vectors)
-        passages = passages[_among(passages, rows)]
+            return Compared(np.empty(0, np.int64), np.empty(0))
+        approximate = False
+        passages = self._from_memory(session, place, numbers, query, k, rows, again)
+        if passages is None:
+            vectors: Rows | None = None
+            if _many(len(rows), numbers.vectors, k) and self._has_index(session, place):
+                vectors = _by_index(session, place, numbers, query, k, rows)
+            approximate = vectors is not None
+            if vectors is None:
+                vectors = _one_by_one(session, place, query, k, _distinct(numbers.of[rows]))
+            passages = _having(numbers, vectors, rows)
         scores = cosines(query, read_vectors(session, place, numbers, passages))
         there = ~np.isnan(scores)
-        return passages[there], scores[there]
+        return Compared(passages[there], scores[there], approximate)
 
     def _from_memory(
         self,
@@ -110,22 +118,29 @@ class Nearest:
         k: int,
         rows: Rows,
         again: Hashable,
-    ) -> tuple[Rows, Scores] | None:
-        if not self.held.may_hold(len(rows), numbers.dimensions):
+    ) -> Rows | None:
+        """Those of the passages that may be among the nearest; None where the database has to be
+        asked."""
+        wanted = self._wanted(place, numbers, rows, again)
+        if wanted is None:
             return None
         read = partial(_read, place, numbers.dimensions)
-        wanted = _distinct(numbers.of[rows])
-        near = self.held.nearest(session.another, (place, again), read, query, k, wanted)
-        if near is None:
-            return None
-        vectors, scores = near.vectors, near.scores
-        if len(near.missing):
-            more = np.sort(_one_by_one(session, place, query, k, near.missing))
-            vectors = np.concatenate([vectors, more])
-            scores = np.concatenate([scores, cosines(query, read(session, more))])
-        passages, places = numbers.passages(vectors)
-        allowed = _among(passages, rows) & ~np.isnan(scores[places])
-        return passages[allowed], scores[places[allowed]]
+        near = self.held.nearest(session.another, wanted, read, query, k, numbers.of, rows)
+        if near is None or not len(near.missing):
+            return near and near.passages
+        more = _one_by_one(session, place, query, k, _distinct(near.missing))
+        return np.union1d(near.passages, _having(numbers, more, rows))
+
+    def _wanted(
+        self, place: Place, numbers: VectorNumbers, rows: Rows, again: Hashable
+    ) -> Wanted | None:
+        """All vectors of the space, if there is room for them, or those that are asked for."""
+        of, dimensions = numbers.of, numbers.dimensions
+        if self.held.may_hold(len(numbers.distinct), dimensions):
+            return Wanted(place, lambda: numbers.distinct, dimensions)
+        if again is not None and self.held.may_hold(len(rows), dimensions):
+            return Wanted((place, again), lambda: _distinct(of[rows]), dimensions)
+        return None
 
     def _has_index(self, session: Session, place: Place) -> bool:
         at, held = self._indexed.get(place.space, (-_LOOK_S, False))
@@ -179,7 +194,7 @@ def _by_index(
     """Vectors among which the nearest are; None where too few of what the index finds may be."""
     share = min(len(rows) / max(numbers.vectors, 1), 1.0)
     would_do = k / share
-    most = max(int(would_do * _MORE), _LEAST)
+    most = max(int(would_do * _MORE), _CANDIDATES)
     if most > _FURTHEST >= 2 * would_do:
         most = _FURTHEST
     while most <= _FURTHEST:
@@ -249,6 +264,12 @@ def _nearest_of(
         finally:
             wait([beside])
         return sorted([*found, *beside.result()], key=itemgetter(1))
+
+
+def _having(numbers: VectorNumbers, vectors: Rows, rows: Rows) -> Rows:
+    """Those of the passages `rows` that have these vectors."""
+    passages, _ = numbers.passages(vectors)
+    return np.asarray(passages[_among(passages, rows)])
 
 
 def _distinct(numbers: Rows) -> Rows:

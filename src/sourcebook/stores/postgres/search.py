@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sourcebook.model import Match, PreparedQuery
-from sourcebook.ports import Coverage, Evidence, Vectors, Within
+from sourcebook.ports import Coverage, Evidence, Neighbours, Vectors, Within
 from sourcebook.stores.labels import View
 from sourcebook.stores.postgres.dense_numbers import Numbers
 from sourcebook.stores.postgres.dense_search import Nearest, Place, cosines, read_vectors
@@ -43,7 +43,7 @@ class Searcher:
 
     def dense(
         self, session: Session, view: View, space: int, vector: Vectors, k: int, within: Within
-    ) -> list[Match]:
+    ) -> Neighbours:
         lane = self._lane(session, view, within)
         rows = self._narrower.narrow(session, view.repository, lane, within)
         numbers = self._numbers.get(session, view.repository, space, lane.last)
@@ -53,8 +53,9 @@ class Searcher:
         if within.parents is None:  # Those are of one question.
             filters = frozenset(() if rows is None else within.filters)
             again = (view, within.resolution, filters)
-        found, scores = self._nearest.search(session, place, numbers, vector, k, allowed, again)
-        return ranked(session, view.repository, found, scores, k)
+        found = self._nearest.search(session, place, numbers, vector, k, allowed, again)
+        best = ranked(session, view.repository, found.passages, found.scores, k)
+        return Neighbours(best, found.approximate)
 
     def sparse(
         self, session: Session, view: View, query: PreparedQuery, k: int, within: Within
