@@ -13,7 +13,7 @@ from sourcebook import Filter, Sourcebook
 from sourcebook.engine import Engine
 from sourcebook.errors import InvalidInput
 from sourcebook.model import CHUNK, DOCUMENT, SECTION
-from sourcebook.ports import Within
+from sourcebook.ports import Neighbours, Within
 from sourcebook.querying.answer import Options
 from sourcebook.querying.prepare import prepare
 from sourcebook.querying.recall import recall
@@ -283,6 +283,19 @@ def test_staged_search_loses_nothing_that_flat_search_finds(
     assert "staged" in both["lists"]
     assert "staged" not in flat["lists"]
     assert flat["passages"] <= both["passages"]
+
+
+def test_staged_search_says_where_an_index_answered(
+    town: Sourcebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exactly = town.store.dense_search
+
+    def sections_roughly(*given: Any) -> Neighbours:
+        return exactly(*given)._replace(approximate=given[4].resolution == SECTION)
+
+    monkeypatch.setattr(town.store, "dense_search", sections_roughly)
+    (told,) = town.search(FENCE, cache=False).degraded
+    assert (told.part, told.reason.partition(":")[0]) == ("staged", "approximate")
 
 
 # --- compound questions --------------------------------------------------------------------------

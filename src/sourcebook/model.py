@@ -507,7 +507,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Degraded:
-    """A part of the pipeline that did not take part, and why."""
+    """A part of the pipeline that did not, or not fully, take part, and why."""
 
     part: str
     reason: str

@@ -116,5 +116,6 @@ def _others(
         same = {node.id, *(match.node_id for match in own.matches)}
         others = [match for match in near.matches if match.node_id not in same]
         if len(others) >= k or len(near.matches) < depth:
-            return others[:k], [APPROXIMATE] if near.approximate else []
+            approximate = near.approximate or own.approximate
+            return others[:k], [APPROXIMATE] if approximate else []
         depth *= 4

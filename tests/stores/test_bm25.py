@@ -81,10 +81,10 @@ def test_best_takes_the_highest_and_lower_rows_first(values: list[float], k: int
     assert best(scores, k, odd).tolist() == [r for r in expected if r % 2][:k]
 
 
-@pytest.mark.parametrize("kind", ["spread", "ties", "all alike", "mostly zero", "in the sample"])
+@pytest.mark.parametrize("kind", ["spread", "ties", "all alike", "mostly zero", "in few groups"])
 @pytest.mark.parametrize("k", [1, 10, 100, 700, 5000])
 def test_the_highest_of_many(kind: str, k: int) -> None:
-    """A sample's quantile may mislead: what is found still holds the k best and their ties."""
+    """Wherever they lie: what is found holds the k best and their ties."""
     rng = np.random.default_rng(k)
     for _ in range(20):
         values = rng.random(5000).astype(np.float32)
@@ -94,8 +94,8 @@ def test_the_highest_of_many(kind: str, k: int) -> None:
             values[:] = 1
         elif kind == "mostly zero":
             values[rng.random(5000) < 0.995] = 0
-        elif kind == "in the sample":  # All high ones are, so it takes them for more.
-            values[:: 2 * max(k, 64) // 16] += 1
+        elif kind == "in few groups":
+            values[:: 4 * max(k, 64)] += 1
         for above in (-np.inf, 0):
             found = bm25.highest(values, k, above)
             lowest = np.sort(values)[-k]
@@ -107,7 +107,8 @@ def test_the_highest_of_many(kind: str, k: int) -> None:
 
 def test_few_others_are_found_with_the_highest() -> None:
     values = np.random.default_rng(1).random(100_000).astype(np.float32)
-    assert 100 <= len(bm25.highest(values, 100)) < 500
+    for some in (values, np.sort(values)):
+        assert 100 <= len(bm25.highest(some, 100)) < 150
 
 
 @given(st.lists(st.lists(st.integers(1, 9), max_size=6), min_size=1, max_size=12),

@@ -185,10 +185,10 @@ def test_what_is_held_in_memory_follows_commits_vectors_and_retention(pair: Pair
 
 @pytest.fixture
 def missing(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many vectors were not there for each answer from memory. Sets of three vectors and more
-    are held from the second question on, and read at once."""
+    """How many vectors were not there for each answer from memory. Three vectors and more are held
+    from the second question on, and read at once."""
     monkeypatch.setattr(dense_held, "_LEAST", 3)
-    monkeypatch.setattr(dense_held, "_OFTEN", 2)
+    monkeypatch.setattr(dense_held, "_OFTEN", 1)
     monkeypatch.setattr(dense_held, "_REST", 0)
     monkeypatch.setattr(dense_held, "_thread", SimpleNamespace(submit=at_once))
     told: list[int] = []
@@ -204,11 +204,16 @@ def missing(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return told
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["all vectors", "what a filter leaves", "little is told apart"])
+@pytest.mark.parametrize("seed", range(2))
 def test_answers_from_memory_are_those_of_the_database(
-    pair: Pair, missing: list[int], seed: int
+    pair: Pair, missing: list[int], kind: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = random.Random(seed)
+    if kind == "what a filter leaves":
+        pair.server._searcher._nearest.held = HeldSets(40 * (SPACE.dimensions + 28))
+    if kind == "little is told apart":
+        monkeypatch.setattr(dense_search, "_LEFT", 2)
     for _ in range(4):
         revise(pair, rng)
         embed(pair, 0.8)
@@ -216,6 +221,27 @@ def test_answers_from_memory_are_those_of_the_database(
             for _ in range(3):
                 ask(pair, random.Random(f"{seed} {question}"))
     assert missing.count(0) > 20
+
+
+@pytest.mark.usefixtures("missing")
+def test_where_a_vector_is_gone_the_next_ones_are_told(pair: Pair, postgres_url: str) -> None:
+    """As on a server that a vector has not come to yet."""
+    for store in pair.both:
+        with store.commit(SCOPE) as writer:
+            for n in range(30):
+                writer.put(document(random.Random(n), f"d{n}"))
+    embed(pair)
+    given = (SCOPE, SPACE, unit(1), 5, Within(1))
+    before = [pair.server.dense_search(*given).matches for _ in range(2)][1]
+    with psycopg.connect(postgres_url, autocommit=True) as db:
+        db.execute(
+            "DELETE FROM sourcebook.embedding e USING sourcebook.passage p"
+            " WHERE p.number = %s AND e.text_hash = p.text_hash",
+            (before[0].passage,),
+        )
+    after = pair.server.dense_search(*given)
+    assert [m.node_id for m in after.matches[:4]] == [m.node_id for m in before[1:]]
+    assert len(after.matches) == 5
 
 
 def test_what_is_not_in_memory_yet_is_asked_of_the_database(pair: Pair, missing: list[int]) -> None:

@@ -35,9 +35,8 @@ COARSE = 10
 _SECTIONS = 1000
 """Enough to see which documents have sections."""
 
-APPROXIMATE = Degraded(
-    "dense", "approximate: the index of vectors may have missed some of the nearest passages"
-)
+_APPROXIMATE = "approximate: the index of vectors may have missed some of the nearest passages"
+APPROXIMATE = Degraded("dense", _APPROXIMATE)
 
 _threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="sourcebook-search")
 """Made as they are needed: one a question that is being answered."""
@@ -148,7 +147,9 @@ class Searches:
                 found.degraded.append(APPROXIMATE)
         if "staged" in sources and self._layered(space, within):
             with found.timed("staged"):
-                found.lists["staged"] = self._staged(space, vector, depth, within)
+                found.lists["staged"], approximate = self._staged(space, vector, depth, within)
+            if approximate:
+                found.degraded.append(Degraded("staged", _APPROXIMATE))
         self._report_missing(found, "dense", space, within)
         if "staged" in found.lists:
             for resolution in (DOCUMENT, SECTION):
@@ -199,16 +200,23 @@ class Searches:
         sections = replace(within, resolution=SECTION)
         return self.store.coverage(self.scope, space, sections).passages > 0
 
-    def _staged(self, space: Space, vector: Vectors, depth: int, within: Within) -> list[Match]:
-        """Chunks of the nearest sections, and of the nearest documents that have no sections."""
+    def _staged(
+        self, space: Space, vector: Vectors, depth: int, within: Within
+    ) -> tuple[list[Match], bool]:
+        """Chunks of the nearest sections, and of the nearest documents that have no sections; and
+        whether any of these searches was approximate."""
+        approximate = False
 
         def nearest(resolution: int, k: int, parents: frozenset[str] | None) -> list[Match]:
             inside = replace(within, resolution=resolution, parents=parents)
-            return self.store.dense_search(self.scope, space, vector, k, inside).matches
+            found = self.store.dense_search(self.scope, space, vector, k, inside)
+            nonlocal approximate
+            approximate |= found.approximate
+            return found.matches
 
         documents = {match.element_id: match.node_id for match in nearest(DOCUMENT, COARSE, None)}
         inner = nearest(SECTION, _SECTIONS, frozenset(documents.values()))
         coarse = {match.node_id for match in (*nearest(SECTION, COARSE, None), *inner[:COARSE])}
         divided = {match.element_id for match in inner}
         coarse |= {node for element, node in documents.items() if element not in divided}
-        return nearest(CHUNK, depth, frozenset(coarse))
+        return nearest(CHUNK, depth, frozenset(coarse)), approximate

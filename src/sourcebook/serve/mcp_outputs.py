@@ -46,7 +46,9 @@ class Told(BaseModel):
         description="ok; low_confidence: it may not answer; no_results: nothing was found"
     )
     warning: str | None
-    degraded: list[Degraded] = Field(description="parts that did not take part, and why")
+    degraded: list[Degraded] = Field(
+        description="parts that did not, or not fully, take part, and why"
+    )
     read_context: ReadAt
 
 

@@ -51,7 +51,7 @@ class Metrics:
             "outcomes", "Calls by their outcome or error", ["operation", "outcome"]
         )
         self._degraded = self._counter(
-            "degraded", "Answers that a part did not take part in", ["part"]
+            "degraded", "Answers that a part did not, or not fully, take part in", ["part"]
         )
         self._responses = self._counter(
             "http_responses", "HTTP responses", ["method", "route", "status"]

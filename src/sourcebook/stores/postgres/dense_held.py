@@ -39,8 +39,8 @@ _MOST = 512 << 20
 _LEAST = 1000
 """Fewer vectors are as quickly compared by the database."""
 _OFTEN, _LATELY_S = 8, 600.0
-"""A set is read when it was asked for so often within so many seconds: more often than the parts of
-one question ask for it."""
+"""A set is read when it was asked for in so many of so many seconds: not by the parts of one
+question alone. One that was used in that time is not thrown out for another."""
 _COUNTED = 500_000
 """Bytes, of a thousand sets whose questions are counted."""
 _AT_ONCE = 10_000
@@ -61,6 +61,14 @@ class Wanted(NamedTuple):
     dimensions: int
 
 
+class Count(NamedTuple):
+    """In how many seconds a set was asked for."""
+
+    seconds: int
+    since: float
+    last: float
+
+
 class Near(NamedTuple):
     passages: Rows
     """Those that may be among the k nearest of what is held."""
@@ -68,39 +76,56 @@ class Near(NamedTuple):
     """Vectors that are not held, fewer than _LEAST; maybe some twice."""
 
 
+Places = npt.NDArray[np.int32]
+
+
 @dataclass
 class Held:
     numbers: Rows
     """Of the vectors, ascending."""
     images: Images
-    _known: tuple[Rows, npt.NDArray[np.int32]] | None = None
+    used: float = 0.0
+    """When."""
+    _known: tuple[Rows, Places] | None = None
 
-    def places(self, of: Rows) -> npt.NDArray[np.int32]:
-        """Where each of these vectors is, -1 if it is not held. Kept while the list is the same:
-        looking up a million takes longer than a search."""
+    def places(self, of: Rows, rows: Rows) -> Places:
+        """Where the vectors of these passages are, -1 if one is not held."""
+        if len(of) > 2 * len(self.numbers):
+            return self._found(of[rows])
+        # All are looked up once: for a million that takes longer than a search.
         known = self._known
         if known is None or known[0] is not of:
-            places = np.minimum(np.searchsorted(self.numbers, of), len(self.numbers) - 1)
-            places[self.numbers[places] != of] = -1
-            known = self._known = (of, places.astype(np.int32))
-        return known[1]
+            known = self._known = (of, self._found(of))
+        return known[1][rows]
+
+    def _found(self, vectors: Rows) -> Places:
+        places = np.minimum(np.searchsorted(self.numbers, vectors), len(self.numbers) - 1)
+        places[self.numbers[places] != vectors] = -1
+        return places.astype(np.int32)
+
+    @property
+    def size(self) -> int:
+        return _size(*self.images.table.shape)
 
 
 class HeldSets:
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
-        self._held: Cache[Hashable, Held] = Cache(
-            most, lambda held: _size(*held.images.table.shape)
-        )
-        self._counts: Cache[Hashable, tuple[int, float]] = Cache(_COUNTED, lambda _: 0)
+        self._held: Cache[Hashable, Held] = Cache(most, lambda held: held.size)
+        self._counts: Cache[Hashable, Count] = Cache(_COUNTED, lambda _: 0)
         self._lock = threading.Lock()
         self._not_before = 0.0
         self._closed = False
         self.filling: Future[None] | None = None
         """What is being read, or was last."""
 
-    def may_hold(self, vectors: int, dimensions: int) -> bool:
-        return vectors >= _LEAST and _size(vectors, dimensions) <= self._most
+    def may_hold(self, key: Hashable, vectors: int, dimensions: int) -> bool:
+        """Whether there is room for so many beside the other sets that are in use."""
+        if vectors < _LEAST or (room := self._most - _size(vectors, dimensions)) < 0:
+            return False
+        since = time.monotonic() - _LATELY_S
+        others = [self._held.get(name) for name in self._held.names() if name != key]
+        return sum(held.size for held in others if held and held.used > since) <= room
 
     def nearest(
         self,
@@ -117,16 +142,18 @@ class HeldSets:
         if len(rows) < _LEAST:
             return None
         held = self._held.get(wanted.key)
-        places = held.places(of)[rows] if held else np.full(len(rows), -1, np.int32)
-        here = places >= 0
-        complete = bool(here.all())
-        if not complete and self._often(wanted.key):
+        places = held.places(of, rows) if held else None
+        if (places is None or (places < 0).any()) and self._often(wanted.key):
             self._begin(partial(self._fill, another, wanted, read))
-        missing = rows[:0]
-        if not complete:
-            rows, places, missing = rows[here], places[here], of[rows[~here]]
-        if held is None or len(missing) >= _LEAST:
+        if held is None or places is None:
             return None
+        here = places >= 0
+        missing = rows[:0]
+        if not here.all():
+            rows, places, missing = rows[here], places[here], of[rows[~here]]
+        if len(missing) >= _LEAST:
+            return None
+        held.used = time.monotonic()
         return Near(rows[held.images.possible(query, k, places)], missing)
 
     def close(self) -> None:
@@ -134,11 +161,13 @@ class HeldSets:
 
     def _often(self, key: Hashable) -> bool:
         now = time.monotonic()
-        count, since = self._counts.get(key) or (0, now)
-        if now - since > _LATELY_S:
-            count, since = 0, now
-        self._counts.put(key, (count + 1, since))
-        return count + 1 >= _OFTEN
+        count = self._counts.get(key) or Count(0, now, now - 1)
+        if now - count.since > _LATELY_S:
+            count = Count(0, now, now - 1)
+        if now - count.last >= 1:
+            count = Count(count.seconds + 1, count.since, now)
+            self._counts.put(key, count)
+        return count.seconds >= _OFTEN
 
     def _begin(self, fill: Callable[[], None]) -> None:
         """Unless one is under way, or it is too early for another."""
@@ -155,9 +184,10 @@ class HeldSets:
             held = self._held.get(wanted.key)
             numbers = wanted.vectors()
             if held is not None:
-                numbers = self._both(held.numbers, numbers, wanted.dimensions)
+                numbers = self._both(wanted, held.numbers, numbers)
             made = self._made(another, read, held, numbers)
-            if made is not None and len(made.numbers):
+            if made is not None:
+                made.used = time.monotonic()
                 self._held.put(wanted.key, made)
         except (StoreError, psycopg.Error) as error:
             # Searches ask the database as before, and tell of it if it is gone.
@@ -168,33 +198,49 @@ class HeldSets:
             now = time.monotonic()
             self._not_before = now + _REST * (now - start)
 
-    def _both(self, held: Rows, wanted: Rows, dimensions: int) -> Rows:
+    def _both(self, wanted: Wanted, held: Rows, numbers: Rows) -> Rows:
         """Also what other revisions show, unless that is more than what is wanted."""
-        both = np.union1d(held, wanted)
-        fits = len(both) <= 2 * len(wanted) and self.may_hold(len(both), dimensions)
-        return both if fits else wanted
+        both = np.union1d(held, numbers)
+        few = len(both) <= 2 * len(numbers)
+        return both if few and self.may_hold(wanted.key, len(both), wanted.dimensions) else numbers
 
     def _made(self, another: Another, read: Read, held: Held | None, numbers: Rows) -> Held | None:
         """From what is held and from the database; None where there is nothing new, or while the
         store is closed."""
-        there = np.zeros(len(numbers), bool)
-        images: Images | None = None
-        if held is not None:
-            there = np.isin(numbers, held.numbers)
-            images = Images.blank(held.images.mean, len(numbers))
-            images.copy(there, held.images, np.isin(held.numbers, numbers))
-        missing = np.flatnonzero(~there)
+        known = np.isin(numbers, held.numbers) if held else np.zeros(len(numbers), bool)
         with another() as session:
-            for at in range(0, len(missing), _AT_ONCE):
-                if self._closed or session is None:
-                    return None
-                some = missing[at : at + _AT_ONCE]
-                vectors = read(session, numbers[some])
-                if images is None:  # Any mean would do.
-                    images = Images.blank(vectors.mean(axis=0), len(numbers))
-                images.draw(some, vectors)
-                there[some] = vectors.any(axis=1)
-        if images is None or (held is not None and np.array_equal(numbers[there], held.numbers)):
+            if session is None:
+                return None
+            mean = held.images.mean if held else None
+            found = self._drawn(partial(read, session), numbers[~known], mean)
+        if found is None or not len(found.numbers):
+            return None
+        if held is None:
+            return found
+        numbers = np.union1d(numbers[known], found.numbers)
+        images = Images.blank(found.images.mean, len(numbers))
+        for part in (held, found):
+            of = np.flatnonzero(np.isin(part.numbers, numbers))
+            images.copy(np.searchsorted(numbers, part.numbers[of]), part.images, of)
+        return Held(numbers, images)
+
+    def _drawn(
+        self, read: Callable[[Rows], Vectors], numbers: Rows, mean: Vectors | None
+    ) -> Held | None:
+        """What the database has of these vectors; None where that is nothing, or
+        while the store is closed."""
+        images: Images | None = None
+        there = np.zeros(len(numbers), bool)
+        for at in range(0, len(numbers), _AT_ONCE):
+            if self._closed:
+                return None
+            some = slice(at, at + _AT_ONCE)
+            vectors = read(numbers[some])
+            if images is None:  # Any mean would do.
+                images = Images.blank(vectors.mean(axis=0) if mean is None else mean, len(numbers))
+            images.draw(some, vectors)
+            there[some] = vectors.any(axis=1)
+        if images is None:
             return None
         if there.all():
             return Held(numbers, images)
@@ -203,4 +249,4 @@ class HeldSets:
 
 def _size(vectors: int, dimensions: int) -> int:
     """Of images, the numbers of their vectors, and where passages have them."""
-    return vectors * (dimensions + BESIDE + 12)
+    return vectors * (dimensions + BESIDE + 16)

@@ -22,8 +22,10 @@ Places = npt.NDArray[Any]
 """Of vectors among those that there are images of."""
 _MOSTLY = 8
 """From this part of them on, all are compared: quicker than to gather some."""
-_SLACK = np.float32(2e-5)
-"""Covers the rounding of single-precision sums over unit vectors (about 384 x 2**-24)."""
+_ROUNDING = 2.0**-22
+"""Covers, for each dimension, the rounding of single-precision sums over unit vectors (2**-24)."""
+_BLOCK = 4096
+"""Images copied or turned into floats at a time."""
 BESIDE = 12
 """Bytes that a vector takes beside its image."""
 
@@ -46,7 +48,7 @@ class Images:
         scales, lengths, lost = np.zeros((3, size), np.float32)
         return cls(mean, np.zeros((size, len(mean)), np.int8), scales, lengths, lost)
 
-    def draw(self, places: Places, vectors: Vectors) -> None:
+    def draw(self, places: Places | slice, vectors: Vectors) -> None:
         centred = vectors - self.mean
         scales = np.abs(centred).max(axis=1, initial=0.0) / np.float32(127)
         scales[scales == 0] = 1
@@ -60,8 +62,10 @@ class Images:
 
     def copy(self, places: Places, other: Images, of: Places) -> None:
         """What was drawn around the same mean."""
-        for mine, theirs in zip(self._columns(), other._columns(), strict=True):
-            mine[places] = theirs[of]
+        for at in range(0, len(places), _BLOCK):
+            mine, theirs = places[at : at + _BLOCK], of[at : at + _BLOCK]
+            for column, source in zip(self._columns(), other._columns(), strict=True):
+                column[mine] = source[theirs]
 
     def take(self, places: Places) -> Images:
         return Images(self.mean, *(column[places] for column in self._columns()))
@@ -80,13 +84,17 @@ class Images:
         rough *= self.scales[some]
         rough *= scale
         wrong = self.lengths[some] * astray
-        wrong += self.lost[some] * length + _SLACK
+        slack = np.float32(len(query) * _ROUNDING)
+        wrong += self.lost[some] * length + slack
         if isinstance(some, slice):
             rough, wrong = rough[places], wrong[places]
         maybe = _leading(rough, wrong, k)
+        closer = np.empty(len(maybe), np.float32)
+        for at in range(0, len(maybe), _BLOCK):
+            closer[at : at + _BLOCK] = self.table[places[maybe[at : at + _BLOCK]]] @ query
         chosen = places[maybe]
-        closer = (self.table[chosen] @ query) * self.scales[chosen]
-        return maybe[_leading(closer, self.lost[chosen] * length + _SLACK, k)]
+        closer *= self.scales[chosen]
+        return maybe[_leading(closer, self.lost[chosen] * length + slack, k)]
 
     def _columns(self) -> tuple[npt.NDArray[Any], ...]:
         return self.table, self.scales, self.lengths, self.lost

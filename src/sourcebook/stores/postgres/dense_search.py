@@ -46,6 +46,9 @@ k-th best is not read."""
 _MORE = 5.0
 """Candidates of the index, times those that would do: of a million passages, a tenth of which may
 be found, three times gave 98.2 % of the right hits in two thirds of the time, five times 98.8 %."""
+_LEFT = 1000
+"""What images leave to compare is compared by the database if it is more than this: where many
+passages are alike, images hardly tell them apart."""
 _CANDIDATES = 2500
 """Candidates of the index at least: over a million passages, many of them much alike, so many found
 990 of a thousand true neighbours, 1500 found 985, 145 found 945."""
@@ -69,7 +72,7 @@ class Compared(NamedTuple):
     passages: Rows
     """Some that hold the k nearest."""
     scores: Scores
-    """Their cosines."""
+    """Their cosines, NaN where a vector is gone."""
     approximate: bool = False
     """Whether some of the nearest may be missing."""
 
@@ -95,19 +98,21 @@ class Nearest:
             rows = rows[numbers.of[rows] >= 0]
         if not len(rows) or k <= 0:
             return Compared(np.empty(0, np.int64), np.empty(0))
-        approximate = False
-        passages = self._from_memory(session, place, numbers, query, k, rows, again)
-        if passages is None:
-            vectors: Rows | None = None
-            if _many(len(rows), numbers.vectors, k) and self._has_index(session, place):
-                vectors = _by_index(session, place, numbers, query, k, rows)
+        vectors = self._from_memory(session, place, numbers, query, k, rows, again)
+        if vectors is not None:
+            found = _compared(session, place, numbers, query, vectors, rows)
+            if not np.isnan(found.scores).any():
+                return found
+            # Not there any more, or not on this server yet: others are nearest.
+        vectors, approximate = None, False
+        if _many(len(rows), numbers.vectors, k) and self._has_index(session, place):
+            vectors = _by_index(session, place, numbers, query, k, rows)
             approximate = vectors is not None
-            if vectors is None:
-                vectors = _one_by_one(session, place, query, k, _distinct(numbers.of[rows]))
-            passages = _having(numbers, vectors, rows)
-        scores = cosines(query, read_vectors(session, place, numbers, passages))
-        there = ~np.isnan(scores)
-        return Compared(passages[there], scores[there], approximate)
+        if vectors is None:
+            vectors = _one_by_one(session, place, query, k, _distinct(numbers.of[rows]))
+        found = _compared(session, place, numbers, query, vectors, rows)
+        there = ~np.isnan(found.scores)
+        return Compared(found.passages[there], found.scores[there], approximate)
 
     def _from_memory(
         self,
@@ -119,27 +124,27 @@ class Nearest:
         rows: Rows,
         again: Hashable,
     ) -> Rows | None:
-        """Those of the passages that may be among the nearest; None where the database has to be
-        asked."""
+        """Vectors among which the nearest are; None where the database has to be asked for them."""
         wanted = self._wanted(place, numbers, rows, again)
         if wanted is None:
             return None
         read = partial(_read, place, numbers.dimensions)
         near = self.held.nearest(session.another, wanted, read, query, k, numbers.of, rows)
-        if near is None or not len(near.missing):
-            return near and near.passages
-        more = _one_by_one(session, place, query, k, _distinct(near.missing))
-        return np.union1d(near.passages, _having(numbers, more, rows))
+        if near is None:
+            return None
+        left = _distinct(np.concatenate([numbers.of[near.passages], near.missing]))
+        return left if len(left) <= _LEFT else _one_by_one(session, place, query, k, left)
 
     def _wanted(
         self, place: Place, numbers: VectorNumbers, rows: Rows, again: Hashable
     ) -> Wanted | None:
         """All vectors of the space, if there is room for them, or those that are asked for."""
         of, dimensions = numbers.of, numbers.dimensions
-        if self.held.may_hold(len(numbers.distinct), dimensions):
+        if self.held.may_hold(place, len(numbers.distinct), dimensions):
             return Wanted(place, lambda: numbers.distinct, dimensions)
-        if again is not None and self.held.may_hold(len(rows), dimensions):
-            return Wanted((place, again), lambda: _distinct(of[rows]), dimensions)
+        key = (place, again)
+        if again is not None and self.held.may_hold(key, len(rows), dimensions):
+            return Wanted(key, lambda: _distinct(of[rows]), dimensions)
         return None
 
     def _has_index(self, session: Session, place: Place) -> bool:
@@ -266,10 +271,20 @@ def _nearest_of(
         return sorted([*found, *beside.result()], key=itemgetter(1))
 
 
-def _having(numbers: VectorNumbers, vectors: Rows, rows: Rows) -> Rows:
+def _compared(
+    session: Session,
+    place: Place,
+    numbers: VectorNumbers,
+    query: Vectors,
+    vectors: Rows,
+    rows: Rows,
+) -> Compared:
     """Those of the passages `rows` that have these vectors."""
     passages, _ = numbers.passages(vectors)
-    return np.asarray(passages[_among(passages, rows)])
+    passages = passages[_among(passages, rows)]
+    wanted, places = np.unique(numbers.of[passages], return_inverse=True)
+    scores = cosines(query, _read(place, numbers.dimensions, session, wanted))
+    return Compared(passages, scores[places])
 
 
 def _distinct(numbers: Rows) -> Rows:
