@@ -187,7 +187,7 @@ class HeldSets:
                 numbers = self._both(wanted, held.numbers, numbers)
             made = self._made(another, read, held, numbers)
             if made is not None:
-                made.used = time.monotonic()
+                made.used = start
                 self._held.put(wanted.key, made)
         except (StoreError, psycopg.Error) as error:
             # Searches ask the database as before, and tell of it if it is gone.
