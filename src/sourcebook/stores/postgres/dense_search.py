@@ -133,7 +133,11 @@ class Nearest:
         if near is None:
             return None
         left = _distinct(np.concatenate([numbers.of[near.passages], near.missing]))
-        return left if len(left) <= _LEFT else _one_by_one(session, place, query, k, left)
+        if len(left) <= _LEFT:
+            return left
+        asked = {"space": place.space, "numbers": Packed(left)}
+        ((there,),) = run(session, "vectors_there", place.repository, asked)
+        return _one_by_one(session, place, query, k, left) if there == len(left) else None
 
     def _wanted(
         self, place: Place, numbers: VectorNumbers, rows: Rows, again: Hashable

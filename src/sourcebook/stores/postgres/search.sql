@@ -139,6 +139,10 @@ WHERE {mine p} AND {mine e} AND e.space = :space AND p.number = ANY (:numbers)
 SELECT e.number, e.vector FROM embedding e
 WHERE {mine e} AND e.space = :space AND e.number = ANY (:numbers)
 
+-- name: vectors_there
+SELECT count(*) FROM embedding e
+WHERE {mine e} AND e.space = :space AND e.number = ANY (:numbers)
+
 -- name: nearest
 -- By the index of the space, whose name and type are filled in.
 SELECT e.number, ((e.vector::halfvec(<dimensions>)) <#> :query::halfvec(<dimensions>))::float8
