@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sourcebook.stores.bm25 import best as best_of_all
 from sourcebook.stores.postgres import dense_held
-from sourcebook.stores.postgres.dense_held import HeldSets, Near, Wanted
+from sourcebook.stores.postgres.dense_held import Held, HeldSets, Near, Wanted
+from sourcebook.stores.postgres.dense_images import Images
 from sourcebook.stores.postgres.dense_numbers import VectorNumbers
 from sourcebook.stores.postgres.dense_search import cosines
 from sourcebook.stores.postgres.postings_codec import LENGTH, NARROW, WIDE, read
@@ -359,3 +360,12 @@ def test_reading_ends_when_the_store_is_closed(clock: Clock) -> None:
     assert [len(part) for part in database.read] == [10_000]
     assert ask(sets, database, np.arange(30_000)) is None
     assert len(database.read) == 1
+
+
+@given(st.lists(st.integers(-1, 40), max_size=30), st.lists(st.integers(-1, 40), max_size=30))
+def test_where_vectors_are_is_looked_up_for_what_is_new(first: list[int], then: list[int]) -> None:
+    held = Held(np.arange(0, 40, 2), Images.blank(np.zeros(2, np.float32), 20))
+    for of in (np.array(first, np.int64), np.array(then, np.int64), np.array(first + then)):
+        found = held.places(of.astype(np.int64), np.arange(len(of)))
+        expected = [n // 2 if n % 2 == 0 and n < 40 else -1 for n in of.tolist()]
+        assert found.tolist() == expected

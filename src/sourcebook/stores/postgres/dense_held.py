@@ -93,10 +93,19 @@ class Held:
         if len(of) > 2 * len(self.numbers):
             return self._found(of[rows])
         # All are looked up once: for a million that takes longer than a search.
-        known = self._known
-        if known is None or known[0] is not of:
-            known = self._known = (of, self._found(of))
+        known = self._known or (of[:0], np.empty(0, np.int32))
+        if known[0] is not of:
+            known = self._known = (of, self._further(*known, of))
         return known[1][rows]
+
+    def _further(self, before: Rows, known: Places, of: Rows) -> Places:
+        """Those that are new in the list since then, and what was known of the others."""
+        size = min(len(before), len(of))
+        places = np.empty(len(of), np.int32)
+        places[:size] = known[:size]
+        new = np.r_[np.flatnonzero(before[:size] != of[:size]), size : len(of)]
+        places[new] = self._found(of[new])
+        return places
 
     def _found(self, vectors: Rows) -> Places:
         places = np.minimum(np.searchsorted(self.numbers, vectors), len(self.numbers) - 1)
@@ -144,7 +153,7 @@ class HeldSets:
         held = self._held.get(wanted.key)
         places = held.places(of, rows) if held else None
         if (places is None or (places < 0).any()) and self._often(wanted.key):
-            self._begin(partial(self._fill, another, wanted, read))
+            self._begin(partial(self._fill, another, wanted, read, of))
         if held is None or places is None:
             return None
         here = places >= 0
@@ -178,7 +187,7 @@ class HeldSets:
                 with suppress(RuntimeError):  # The program is ending.
                     self.filling = _thread.submit(fill)
 
-    def _fill(self, another: Another, wanted: Wanted, read: Read) -> None:
+    def _fill(self, another: Another, wanted: Wanted, read: Read, of: Rows) -> None:
         start = time.monotonic()
         try:
             held = self._held.get(wanted.key)
@@ -188,6 +197,7 @@ class HeldSets:
             made = self._made(another, read, held, numbers)
             if made is not None:
                 made.used = start
+                made.places(of, of[:0])  # so that no search has to
                 self._held.put(wanted.key, made)
         except (StoreError, psycopg.Error) as error:
             # Searches ask the database as before, and tell of it if it is gone.
