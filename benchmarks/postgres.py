@@ -240,28 +240,34 @@ def measure(
 ) -> dict[str, object]:
     """Every filter is asked for while the vectors are in the database alone, and again when images
     of them have been brought into memory, of other questions each time."""
-    result: dict[str, object] = {}
     others, some, asked = questions
     nearest = engine.store._searcher._nearest  # type: ignore[attr-defined]
-    for where, timed in (("first questions", some), ("in memory", asked)):
-        nearest.held = HeldSets(0) if where == "first questions" else HeldSets()
-        if where == "in memory":
-            result["into_memory_s"] = _bring_in_images(engine, nearest, others)
+    alone, in_memory = HeldSets(0), HeldSets()
+    nearest.held = in_memory
+    told: dict[str, Any] = {"into_memory_s": _bring_in_images(engine, nearest, others)}
+    kinds = {"first questions": (alone, some), "in memory": (in_memory, asked)}
+    keeps: dict[str, dict[str, object]] = {}
+    for where, (sets, timed) in kinds.items():
+        nearest.held = sets
         for label, kept in KEPT.items():
-            name = f"{label}, {where}"
-            say(f"searching, {name}")
+            say(f"searching, {label}, {where}")
             calls = _calls(engine, plain, kept, len(asked))
             in_turn(calls, others)
-            told = in_turn(calls, timed)
-            # Last, since what was asked a moment ago is answered from what is kept of it.
-            told |= _recalls(engine, truth, asked, kept)
-            true = [truth.nearest(n, 10, kept).tolist() for n in range(len(asked))]
-            # Its vector part alone, for most questions; so this is that part's recall.
-            found: Any = [calls["plain, as written"][0](text) for text in asked]
-            told["recall@10 plain, as written"] = overlap(found, true)
-            say(json.dumps(told))
-            result[name] = told
-    return result
+            keeps[f"{label}, {where}"] = in_turn(calls, timed)
+    # Last, since what was asked before is answered from what is kept of it.
+    for where, (sets, _) in kinds.items():
+        nearest.held = sets
+        for label, kept in KEPT.items():
+            say(f"comparing, {label}, {where}")
+            keeps[f"{label}, {where}"] |= _recalls(engine, truth, asked, kept)
+    for label, kept in KEPT.items():
+        true = [truth.nearest(n, 10, kept).tolist() for n in range(len(asked))]
+        written = _calls(engine, plain, kept, len(asked))["plain, as written"][0]
+        # Its vector part alone, for most questions; so this is that part's recall.
+        found: Any = [written(text) for text in asked]
+        for where in kinds:
+            keeps[f"{label}, {where}"]["recall@10 plain, as written"] = overlap(found, true)
+    return told | {"filter keeps": keeps}
 
 
 def _bring_in_images(engine: Engine, nearest: Any, asked: Sequence[str]) -> float:
@@ -274,7 +280,7 @@ def _bring_in_images(engine: Engine, nearest: Any, asked: Sequence[str]) -> floa
     start = time.perf_counter()
     assert nearest.held.filling is not None
     nearest.held.filling.result()
-    assert nearest.held._held.names(), "nothing was brought into memory"
+    assert nearest.held._held, "nothing was brought into memory"
     return round(time.perf_counter() - start, 1)
 
 
@@ -392,7 +398,7 @@ def main() -> None:
             start = time.perf_counter()
             hybrid(engine)(others[0])
             result["first_search_s"] = round(time.perf_counter() - start, 2)
-            result["filter keeps"] = measure(engine, plain, truth, (others, more, asked))
+            result |= measure(engine, plain, truth, (others, more, asked))
             result["process_peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             answered = plain.answered(asked)
             result["share of questions whose words are all in a passage"] = answered

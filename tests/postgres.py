@@ -117,14 +117,14 @@ def temporary(*options: str) -> Iterator[Server]:
 
 
 @contextmanager
-def replica(primary: Server) -> Iterator[Server]:
+def replica(primary: Server, *options: str) -> Iterator[Server]:
     """A server that follows another one, gone at the end."""
     server = Server(_new_folder())
     try:
         server.prepare()
         source = ["-h", str(primary.folder), "-U", "postgres"]
         server.program("pg_basebackup", *source, "-D", str(server.data), "-R", "-c", "fast")
-        server.start(*FAST)
+        server.start(*FAST, *options)
         yield server
     finally:
         server.stop("immediate")

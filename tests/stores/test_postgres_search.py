@@ -211,7 +211,7 @@ def test_answers_from_memory_are_those_of_the_database(
 ) -> None:
     rng = random.Random(seed)
     if kind == "what a filter leaves":
-        pair.server._searcher._nearest.held = HeldSets(40 * (SPACE.dimensions + 28))
+        pair.server._searcher._nearest.held = HeldSets(40 * (SPACE.dimensions + 20))
     if kind == "little is told apart":
         monkeypatch.setattr(dense_search, "_LEFT", 2)
     for _ in range(4):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sourcebook.stores.bm25 import best as best_of_all
 from sourcebook.stores.postgres import dense_held
-from sourcebook.stores.postgres.dense_held import Held, HeldSets, Near, Wanted
+from sourcebook.stores.postgres.dense_held import Held, HeldSets, Near, SetKey, Wanted
 from sourcebook.stores.postgres.dense_images import Images
 from sourcebook.stores.postgres.dense_numbers import VectorNumbers
 from sourcebook.stores.postgres.dense_search import cosines
@@ -174,10 +174,9 @@ def ask(
 ) -> Near | None:
     """The vectors are those of passages of the same numbers. Waits for what is being read."""
     query = database.vectors[0]
-    if not sets.may_hold(key, len(wanted), len(query)):
-        return None
-    asked = Wanted(key, lambda: wanted, len(query))
-    found = sets.nearest(database.another, asked, database.of, query, k, database.all, wanted)  # type: ignore[arg-type]
+    part = SetKey("place", None if key == "all" else key)
+    asked = Wanted(part, lambda: wanted, len(wanted), len(query), database.all)
+    found = sets.nearest(database.another, asked, database.of, query, k, wanted)  # type: ignore[arg-type]
     if sets.filling is not None:
         sets.filling.result()
     return found
@@ -231,7 +230,7 @@ def test_the_parts_of_a_question_count_once(clock: Clock) -> None:
 
 
 def test_what_is_in_use_is_not_thrown_out_for_another_set(clock: Clock) -> None:
-    database, sets = Database(units(4000)), HeldSets(3000 * (8 + 28))
+    database, sets = Database(units(4000)), HeldSets(3000 * (8 + 20))
     often(sets, database, np.arange(2000), key="red")
     assert ask(sets, database, np.arange(2000), key="red") is not None
     clock.now += 100
@@ -263,7 +262,7 @@ def test_what_is_new_is_told_and_only_that_is_read(clock: Clock) -> None:
         assert near(found) >= exact(database, some)
 
 
-@pytest.mark.parametrize(("most", "kept"), [(1 << 20, 2900), (1900 * (8 + 28), 1600)])
+@pytest.mark.parametrize(("most", "kept"), [(1 << 20, 2900), (1900 * (8 + 20), 1600)])
 def test_what_other_revisions_show_is_kept_if_it_fits(clock: Clock, most: int, kept: int) -> None:
     database, sets = Database(units(3000)), HeldSets(most)
     often(sets, database, np.arange(1500))
@@ -271,7 +270,7 @@ def test_what_other_revisions_show_is_kept_if_it_fits(clock: Clock, most: int, k
     often(sets, database, np.arange(1300, 2900))
     found = ask(sets, database, np.arange(2900)) if kept == 2900 else None
     assert (found is not None) == (kept == 2900)
-    assert sum(len(held.numbers) for held in sets._held._kept.values()) == kept
+    assert sum(len(held.numbers) for held in sets._held.values()) == kept
 
 
 def test_what_no_revision_shows_any_more_goes(clock: Clock) -> None:
@@ -279,7 +278,7 @@ def test_what_no_revision_shows_any_more_goes(clock: Clock) -> None:
     often(sets, database, np.arange(2500))
     clock.now += 1000
     often(sets, database, np.arange(2000, 3100))
-    (held,) = sets._held._kept.values()
+    (held,) = sets._held.values()
     assert held.numbers.tolist() == list(range(2000, 3100))
 
 
@@ -310,7 +309,7 @@ def test_reading_takes_a_tenth_of_the_time_at_most(clock: Clock) -> None:
 
 
 def test_what_does_not_fit_is_not_held(clock: Clock) -> None:
-    database, sets = Database(units(2000)), HeldSets(1500 * (8 + 28))
+    database, sets = Database(units(2000)), HeldSets(1500 * (8 + 20))
     often(sets, database, np.arange(2000))
     assert database.read == []
     often(sets, database, np.arange(1200))
@@ -364,8 +363,47 @@ def test_reading_ends_when_the_store_is_closed(clock: Clock) -> None:
 
 @given(st.lists(st.integers(-1, 40), max_size=30), st.lists(st.integers(-1, 40), max_size=30))
 def test_where_vectors_are_is_looked_up_for_what_is_new(first: list[int], then: list[int]) -> None:
-    held = Held(np.arange(0, 40, 2), Images.blank(np.zeros(2, np.float32), 20))
-    for of in (np.array(first, np.int64), np.array(then, np.int64), np.array(first + then)):
-        found = held.places(of.astype(np.int64), np.arange(len(of)))
-        expected = [n // 2 if n % 2 == 0 and n < 40 else -1 for n in of.tolist()]
-        assert found.tolist() == expected
+    for again in (None, "red"):
+        held = Held(np.arange(0, 40, 2), Images.blank(np.zeros(2, np.float32), 20))
+        for of in (np.array(some, np.int64) for some in (first, then, first + then)):
+            asked = Wanted(SetKey("place", again), np.empty, 20, 2, of)
+            found = held.places(asked, np.arange(len(of)))
+            expected = [n // 2 if n % 2 == 0 and n < 40 else -1 for n in of.tolist()]
+            assert found.tolist() == expected
+            assert held.size == 20 * (2 + 20) + 4 * (len(of) if again is None else 0)
+
+
+def test_all_vectors_take_the_place_of_those_that_filters_left(clock: Clock) -> None:
+    room = 4200 * (8 + 20) + 4 * 4000
+    database, sets = Database(units(4000)), HeldSets(room)
+    often(sets, database, np.arange(2000), key="red")
+    assert ask(sets, database, np.arange(2000), key="red") is not None
+    clock.now += 100
+    often(sets, database, np.arange(4000), key="all")
+    assert ask(sets, database, np.arange(4000), key="all") is not None
+    assert [key.again for key in sets._held] == [None]
+
+
+def test_what_is_held_is_used_also_where_there_is_no_room_for_more(clock: Clock) -> None:
+    room = 2200 * (8 + 20) + 4 * 4000
+    database, sets = Database(units(4000)), HeldSets(room)
+    often(sets, database, np.arange(2000), key="all")
+    clock.now += 100
+    often(sets, database, np.arange(2500), key="all")
+    found = ask(sets, database, np.arange(2500), key="all")
+    assert found is not None
+    assert found.missing.tolist() == list(range(2000, 2500))
+    assert len(database.read) == 1
+
+
+def test_what_was_not_used_for_longest_goes(clock: Clock) -> None:
+    database, sets = Database(units(4000)), HeldSets(3500 * (8 + 20))
+    for key in ("red", "blue", "green"):
+        often(sets, database, np.arange(1000), key=key)
+        clock.now += 100
+    assert ask(sets, database, np.arange(1000), key="red") is not None
+    assert ask(sets, database, np.arange(999), key="red") is None  # Few; touches nothing.
+    clock.now += 590  # Only that one is in use.
+    often(sets, database, np.arange(1000), key="white")
+    assert {str(key.again) for key in sets._held} >= {"red", "white"}
+    assert "blue" not in {str(key.again) for key in sets._held}

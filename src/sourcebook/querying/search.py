@@ -102,7 +102,8 @@ class Searches:
                 raise
             searching.result()
             if APPROXIMATE in found.degraded:
-                found.lists["dense"] = self._completed(found, query, depth, within)
+                with found.timed("complete"):
+                    found.lists["dense"] = self._completed(found, query, depth, within)
         # In a fixed order: sums of scores depend on it in the last bit.
         lists = {name: found.lists[name] for name in sources if name in found.lists}
         return replace(found, lists=lists)

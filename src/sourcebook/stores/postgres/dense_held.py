@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -52,13 +52,28 @@ _log = logging.getLogger(__name__)
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sourcebook-held")
 
 
-class Wanted(NamedTuple):
+class SetKey(NamedTuple):
+    place: Hashable
+    again: Hashable = None
+    """What is wanted of the place; None: all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
     """A set of vectors that may be held."""
 
-    key: Hashable
+    key: SetKey
     vectors: Callable[[], Rows]
     """Their numbers, ascending."""
+    count: int
     dimensions: int
+    of: Rows
+    """The vector of each passage of the place, -1 where there is none."""
+
+    @property
+    def size(self) -> int:
+        known = 0 if self.key.again is not None else len(self.of)
+        return _size(self.count, self.dimensions, known)
 
 
 class Count(NamedTuple):
@@ -77,6 +92,7 @@ class Near(NamedTuple):
 
 
 Places = npt.NDArray[np.int32]
+_UNKNOWN: tuple[Rows, Places] = (np.empty(0, np.int64), np.empty(0, np.int32))
 
 
 @dataclass
@@ -86,16 +102,22 @@ class Held:
     images: Images
     used: float = 0.0
     """When."""
-    _known: tuple[Rows, Places] | None = None
+    known: tuple[Rows, Places] = _UNKNOWN
+    """Vectors of all passages, and where they are, if all of them are wanted."""
 
-    def places(self, of: Rows, rows: Rows) -> Places:
+    @property
+    def size(self) -> int:
+        vectors, dimensions = self.images.table.shape
+        return _size(vectors, dimensions, len(self.known[0]))
+
+    def places(self, wanted: Wanted, rows: Rows) -> Places:
         """Where the vectors of these passages are, -1 if one is not held."""
-        if len(of) > 2 * len(self.numbers):
-            return self._found(of[rows])
+        if wanted.key.again is not None:
+            return self._found(wanted.of[rows])
         # All are looked up once: for a million that takes longer than a search.
-        known = self._known or (of[:0], np.empty(0, np.int32))
-        if known[0] is not of:
-            known = self._known = (of, self._further(*known, of))
+        known = self.known
+        if known[0] is not wanted.of:
+            known = self.known = (wanted.of, self._further(*known, wanted.of))
         return known[1][rows]
 
     def _further(self, before: Rows, known: Places, of: Rows) -> Places:
@@ -112,54 +134,46 @@ class Held:
         places[self.numbers[places] != vectors] = -1
         return places.astype(np.int32)
 
-    @property
-    def size(self) -> int:
-        return _size(*self.images.table.shape)
-
 
 class HeldSets:
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
-        self._held: Cache[Hashable, Held] = Cache(most, lambda held: held.size)
-        self._counts: Cache[Hashable, Count] = Cache(_COUNTED, lambda _: 0)
-        self._lock = threading.Lock()
+        self._held: dict[SetKey, Held] = {}
+        self._counts: Cache[SetKey, Count] = Cache(_COUNTED, lambda _: 0)
+        self._lock = threading.RLock()
         self._not_before = 0.0
         self._closed = False
         self.filling: Future[None] | None = None
         """What is being read, or was last."""
 
-    def may_hold(self, key: Hashable, vectors: int, dimensions: int) -> bool:
-        """Whether there is room for so many beside the other sets that are in use."""
-        if vectors < _LEAST or (room := self._most - _size(vectors, dimensions)) < 0:
-            return False
+    def has_room(self, wanted: Wanted) -> bool:
+        """Beside other sets that are in use."""
         since = time.monotonic() - _LATELY_S
-        others = [self._held.get(name) for name in self._held.names() if name != key]
-        return sum(held.size for held in others if held and held.used > since) <= room
+        with self._lock:
+            others = [
+                held.size
+                for key, held in self._held.items()
+                if held.used > since and not _includes(wanted.key, key)
+            ]
+        return wanted.count >= _LEAST and wanted.size + sum(others) <= self._most
 
     def nearest(
-        self,
-        another: Another,
-        wanted: Wanted,
-        read: Read,
-        query: Vectors,
-        k: int,
-        of: Rows,
-        rows: Rows,
+        self, another: Another, wanted: Wanted, read: Read, query: Vectors, k: int, rows: Rows
     ) -> Near | None:
-        """Of the passages `rows`; `of` are the vectors of all passages. None where the database
-        has to be asked: too many are not in memory, or so few are wanted that it is as quick."""
+        """Of the passages `rows`. None where the database has to be asked: too many are not in
+        memory, or so few are wanted that it is as quick."""
         if len(rows) < _LEAST:
             return None
         held = self._held.get(wanted.key)
-        places = held.places(of, rows) if held else None
+        places = held.places(wanted, rows) if held else None
         if (places is None or (places < 0).any()) and self._often(wanted.key):
-            self._begin(partial(self._fill, another, wanted, read, of))
+            self._begin(wanted, partial(self._fill, another, wanted, read))
         if held is None or places is None:
             return None
         here = places >= 0
         missing = rows[:0]
         if not here.all():
-            rows, places, missing = rows[here], places[here], of[rows[~here]]
+            rows, places, missing = rows[here], places[here], wanted.of[rows[~here]]
         if len(missing) >= _LEAST:
             return None
         held.used = time.monotonic()
@@ -168,7 +182,7 @@ class HeldSets:
     def close(self) -> None:
         self._closed = True
 
-    def _often(self, key: Hashable) -> bool:
+    def _often(self, key: SetKey) -> bool:
         now = time.monotonic()
         count = self._counts.get(key) or Count(0, now, now - 1)
         if now - count.since > _LATELY_S:
@@ -178,8 +192,10 @@ class HeldSets:
             self._counts.put(key, count)
         return count.seconds >= _OFTEN
 
-    def _begin(self, fill: Callable[[], None]) -> None:
-        """Unless one is under way, or it is too early for another."""
+    def _begin(self, wanted: Wanted, fill: Callable[[], None]) -> None:
+        """Unless one is under way, or it is too early for another, or there is no room."""
+        if not self.has_room(wanted):
+            return
         with self._lock:
             if self._closed or (self.filling is not None and not self.filling.done()):
                 return
@@ -187,7 +203,7 @@ class HeldSets:
                 with suppress(RuntimeError):  # The program is ending.
                     self.filling = _thread.submit(fill)
 
-    def _fill(self, another: Another, wanted: Wanted, read: Read, of: Rows) -> None:
+    def _fill(self, another: Another, wanted: Wanted, read: Read) -> None:
         start = time.monotonic()
         try:
             held = self._held.get(wanted.key)
@@ -197,8 +213,8 @@ class HeldSets:
             made = self._made(another, read, held, numbers)
             if made is not None:
                 made.used = start
-                made.places(of, of[:0])  # so that no search has to
-                self._held.put(wanted.key, made)
+                made.places(wanted, numbers[:0])  # so that no search has to look all of them up
+                self._keep(wanted.key, made)
         except (StoreError, psycopg.Error) as error:
             # Searches ask the database as before, and tell of it if it is gone.
             _log.warning("vectors could not be brought into memory: %s", error)
@@ -208,11 +224,24 @@ class HeldSets:
             now = time.monotonic()
             self._not_before = now + _REST * (now - start)
 
+    def _keep(self, key: SetKey, made: Held) -> None:
+        """Instead of what it includes, and of what was not used for longest."""
+        with self._lock:
+            others = [
+                (held.used, at, name)
+                for at, (name, held) in enumerate(self._held.items())
+                if not _includes(key, name)
+            ]
+            kept = {name: self._held[name] for _, _, name in sorted(others)} | {key: made}
+            while len(kept) > 1 and sum(held.size for held in kept.values()) > self._most:
+                del kept[next(iter(kept))]
+            self._held = kept
+
     def _both(self, wanted: Wanted, held: Rows, numbers: Rows) -> Rows:
         """Also what other revisions show, unless that is more than what is wanted."""
         both = np.union1d(held, numbers)
-        few = len(both) <= 2 * len(numbers)
-        return both if few and self.may_hold(wanted.key, len(both), wanted.dimensions) else numbers
+        fits = self.has_room(replace(wanted, count=len(both)))
+        return both if fits and len(both) <= 2 * len(numbers) else numbers
 
     def _made(self, another: Another, read: Read, held: Held | None, numbers: Rows) -> Held | None:
         """From what is held and from the database; None where there is nothing new, or while the
@@ -257,6 +286,10 @@ class HeldSets:
         return Held(numbers[there], images.take(there))
 
 
-def _size(vectors: int, dimensions: int) -> int:
+def _includes(key: SetKey, other: SetKey) -> bool:
+    return key == other or (key.again is None and key.place == other.place)
+
+
+def _size(vectors: int, dimensions: int, passages: int) -> int:
     """Of images, the numbers of their vectors, and where passages have them."""
-    return vectors * (dimensions + BESIDE + 16)
+    return vectors * (dimensions + BESIDE + 8) + 4 * passages

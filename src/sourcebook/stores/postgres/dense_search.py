@@ -9,7 +9,7 @@ the embedded store scores them: the same bits for the same vector, wherever it l
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from operator import itemgetter
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sourcebook.ports import Vectors
-from sourcebook.stores.postgres.dense_held import HeldSets, Wanted
+from sourcebook.stores.postgres.dense_held import HeldSets, SetKey, Wanted
 from sourcebook.stores.postgres.dense_numbers import VectorNumbers
 from sourcebook.stores.postgres.search_lanes import Rows
 from sourcebook.stores.postgres.search_statements import STATEMENTS, Packed, Session, run
@@ -125,12 +125,12 @@ class Nearest:
         again: Hashable,
     ) -> Rows | None:
         """Vectors among which the nearest are; None where the database has to be asked for them."""
-        wanted = self._wanted(place, numbers, rows, again)
-        if wanted is None:
-            return None
         read = partial(_read, place, numbers.dimensions)
-        near = self.held.nearest(session.another, wanted, read, query, k, numbers.of, rows)
-        if near is None:
+        for wanted in self._wanted(place, numbers, rows, again):
+            near = self.held.nearest(session.another, wanted, read, query, k, rows)
+            if near is not None:
+                break
+        else:
             return None
         left = _distinct(np.concatenate([numbers.of[near.passages], near.missing]))
         if len(left) <= _LEFT:
@@ -141,15 +141,15 @@ class Nearest:
 
     def _wanted(
         self, place: Place, numbers: VectorNumbers, rows: Rows, again: Hashable
-    ) -> Wanted | None:
-        """All vectors of the space, if there is room for them, or those that are asked for."""
+    ) -> Iterator[Wanted]:
+        """All vectors of the space; where there is no room for them, those that are asked for."""
         of, dimensions = numbers.of, numbers.dimensions
-        if self.held.may_hold(place, len(numbers.distinct), dimensions):
-            return Wanted(place, lambda: numbers.distinct, dimensions)
-        key = (place, again)
-        if again is not None and self.held.may_hold(key, len(rows), dimensions):
-            return Wanted(key, lambda: _distinct(of[rows]), dimensions)
-        return None
+        count = len(numbers.distinct)
+        whole = Wanted(SetKey(place), lambda: numbers.distinct, count, dimensions, of)
+        yield whole
+        if again is not None and not self.held.has_room(whole):
+            key = SetKey(place, again)
+            yield Wanted(key, lambda: _distinct(of[rows]), len(rows), dimensions, of)
 
     def _has_index(self, session: Session, place: Place) -> bool:
         at, held = self._indexed.get(place.space, (-_LOOK_S, False))
