@@ -232,12 +232,17 @@ def _candidates(
     statement = STATEMENTS["nearest"]
     for name, value in (("<space>", place.space), ("<dimensions>", dimensions)):
         statement = statement.replace(name, str(value))
+    # As one value: thousands of rows would keep the full-text search beside this one waiting.
+    statement = (
+        f"SELECT string_agg(int8send(w.n) || float8send(w.d), '') FROM ({statement}) w(n, d)"
+    )
     asked = {"tenant": session.tenant, "repository": place.repository}
     values = {**asked, "query": _text(query), "most": most}
-    # Planned anew each time: only a plan for these values can use the index of the space.
-    found = session.db.execute(statement, values, prepare=False).fetchall()
-    vectors, distances = zip(*found, strict=True) if found else ((), ())
-    return np.array(vectors, np.int64), np.array(distances, np.float64)
+    with session.db.cursor(binary=True) as cursor:
+        # Planned anew each time: only a plan for these values can use the index of the space.
+        ((data,),) = cursor.execute(statement, values, prepare=False).fetchall()
+    found = np.frombuffer(data or b"", [("vector", ">i8"), ("distance", ">f8")])
+    return found["vector"].astype(np.int64), found["distance"].astype(np.float64)
 
 
 def _one_by_one(session: Session, place: Place, query: Vectors, k: int, wanted: Rows) -> Rows:
