@@ -29,7 +29,7 @@ _BLOCK = 4096
 """Passages prepared at a time: new memory for all of them costs more than the sums do."""
 
 _GROUPS, _FEW = 4, 64
-"""So many groups of values for each that is looked for, fewer than so many of which are not."""
+"""Groups of values for each one that is looked for; at least so many are looked for."""
 
 Rows = npt.NDArray[np.int64]
 

@@ -105,14 +105,14 @@ class Cosine:
             centred = vectors[block] - mean
             bias[block] = centred @ mean
             turned = centred @ axes
-            rest[block] = _lengths(turned[:, half:])
+            rest[block] = lengths_of(turned[:, half:])
             longest = []
             for part, scale, image, residual in zip(parts, scales, images, residuals, strict=True):
                 small = np.clip(np.rint(turned[:, part] / np.float32(scale)), -127, 127)
                 image[block] = small
                 small *= np.float32(scale)
-                residual[block] = _lengths(turned[:, part] - small)
-                longest.append(float(_lengths(small).max()))
+                residual[block] = lengths_of(turned[:, part] - small)
+                longest.append(float(lengths_of(small).max()))
             return longest
 
         radii = [max(lengths) for lengths in zip(*_by_blocks(turn, size), strict=True)] or [0.0] * 2
@@ -198,6 +198,6 @@ def _peak(values: Vectors) -> float:
     return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
-def _lengths(rows: Vectors) -> Vectors:
+def lengths_of(rows: Vectors) -> Vectors:
     lengths: Vectors = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return lengths

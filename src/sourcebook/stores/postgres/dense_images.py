@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from sourcebook.ports import Vectors
 from sourcebook.stores.bm25 import highest
+from sourcebook.stores.cosine import lengths_of
 
 Places = npt.NDArray[Any]
 """Of vectors among those that there are images of."""
@@ -57,8 +58,8 @@ class Images:
         centred -= images
         self.table[places] = images
         self.scales[places] = scales
-        self.lengths[places] = _lengths(images) * scales
-        self.lost[places] = _lengths(centred) * scales
+        self.lengths[places] = lengths_of(images) * scales
+        self.lost[places] = lengths_of(centred) * scales
 
     def copy(self, places: Places, other: Images, of: Places) -> None:
         """What was drawn around the same mean."""
@@ -106,8 +107,3 @@ def _leading(scores: Vectors, wrong: Vectors, k: int) -> npt.NDArray[np.int64]:
     high = surely[highest(surely, k)]
     floor = np.partition(high, len(high) - k)[len(high) - k]
     return np.flatnonzero(scores + wrong >= floor)
-
-
-def _lengths(rows: Vectors) -> Vectors:
-    lengths: Vectors = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    return lengths
