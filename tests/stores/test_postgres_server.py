@@ -16,6 +16,7 @@ import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from psycopg.conninfo import make_conninfo
 
 from sourcebook.bootstrap import open_store, shown
 from sourcebook.errors import (
@@ -319,6 +320,12 @@ def test_a_server_that_is_not_there_is_named_without_its_password() -> None:
     with pytest.raises(InvalidInput, match="postgresql://host/database") as refused:
         open_store("mysql://joe:secret@host/x")
     assert "secret" not in str(refused.value)
+
+
+def test_a_database_that_is_not_there_is_named(postgres_url: str) -> None:
+    url = make_conninfo(postgres_url, dbname="no_such_books")
+    with pytest.raises(StoreUnavailable, match=r"no_such_books.* check .*the database, user"):
+        PostgresStore.open(url)
 
 
 def test_a_worker_wakes_when_somebody_commits(store: PostgresStore, postgres_url: str) -> None:

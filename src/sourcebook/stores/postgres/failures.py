@@ -62,5 +62,8 @@ def translated(name: str, error: BaseException) -> SourcebookError:
     if isinstance(error, errors.InsufficientPrivilege):
         return StoreError(f"the user of {name} may not do that ({said}); see docs/operations.md")
     if isinstance(error, _LOST) or (isinstance(error, psycopg.OperationalError) and not state):
-        return StoreUnavailable(f"{name} does not answer ({said}); check that the server runs")
+        return StoreUnavailable(
+            f"{name} does not answer ({said}); check that the server runs, and the database, user "
+            "and password of its URL"
+        )
     return StoreError(f"cannot use the store {name}: {said}")
