@@ -354,12 +354,6 @@ class Store(Protocol):
         ...
 
     # history
-    @property
-    def stood_in(self) -> int:
-        """How often a replica was asked what is committed, since the primary did not answer: it may
-        have told less."""
-        ...
-
     def resolve(self, scope: Scope, context: ReadContext) -> Resolved:
         """RevisionDropped where that is a revision that retention has dropped; so is every read at
         one, and a read that it happens to."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from sourcebook import access, history, monitor
@@ -13,7 +12,6 @@ from sourcebook.engine.core import HEAD
 from sourcebook.engine.reading import Reading
 from sourcebook.model import (
     Caller,
-    Degraded,
     Filter,
     ReadContext,
     Scope,
@@ -22,11 +20,6 @@ from sourcebook.querying.gate import Gate
 from sourcebook.querying.search import Searches
 from sourcebook.retrieve import Answer, Options, search
 from sourcebook.similar import similar
-
-_STOOD_IN = Degraded(
-    "store",
-    "the primary does not answer; a replica does, which may not have the last revisions yet",
-)
 
 
 class Asking(Reading):
@@ -51,7 +44,6 @@ class Asking(Reading):
             **options,
         }
         asked = Options(k=k, **given)
-        stood_in = self.store.stood_in
         space = None if asked.mode == "sparse" else self.space
         caches = self._caches if asked.cache else None
         searches = Searches(
@@ -62,7 +54,6 @@ class Asking(Reading):
             caches.questions if caches else None,
         )
         answer = search(searches, query, asked, self.judge, caches.answers if caches else None)
-        answer = self._declared(answer, stood_in)
         self.store.require_kept(self.scope, answer.read_context.revision)
         kind = kind or ("agent" if asked.gate else "search")
         self.record(answer, kind=kind, mode=asked.mode, rerank=asked.rerank)
@@ -121,22 +112,12 @@ class Asking(Reading):
         read_context: ReadContext = HEAD,
     ) -> Answer:
         """Passages written like a node's text, by late interaction."""
-        stood_in = self.store.stood_in
         context = self.resolve(read_context)
         node, text = self.get(node_id, read_context=context.pinned)
         space = self.space
         searches = Searches(self.store, self._spaces.embedder(space), self.scope, space)
         with history.steady(self.store, self.scope, context.revision):
-            answer = similar(searches, node, text, k, filters, context)
-        return self._declared(answer, stood_in)
-
-    def _declared(self, answer: Answer, stood_in: int) -> Answer:
-        """With what came of a replica's standing in since: a name that moves, as head does, may
-        have meant a later revision. A baseline or a revision is the same on all servers."""
-        fixed = answer.read_context.selector in ("baseline", "revision")
-        if fixed or self.store.stood_in == stood_in:
-            return answer
-        return replace(answer, degraded=(*answer.degraded, _STOOD_IN))
+            return similar(searches, node, text, k, filters, context)
 
     def record(
         self, answer: Answer, *, kind: str = "search", mode: str = "hybrid", rerank: str = "none"

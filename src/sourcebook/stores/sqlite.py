@@ -59,11 +59,6 @@ class SqliteStore(Searching, Transfer, Reads, VectorPart, People):
     def read_only(self) -> bool:
         return self._connections.read_only
 
-    @property
-    def stood_in(self) -> int:
-        """A file has no replica."""
-        return 0
-
     def vacuum(self) -> None:
         """Gives the room of what was dropped back to the file system."""
         self._connections.vacuum()

@@ -43,8 +43,7 @@ class Core:
         self, tenant: str | None, revision: int | None = None, scope: Scope | None = None
     ) -> AbstractContextManager[Statements]:
         """To read with, as of now; None is for what belongs to no tenant in particular. Where a
-        revision is given, wherever that revision of the scope can be read; where a scope alone is,
-        by another server if the right one does not answer."""
+        revision is given, wherever that revision of the scope can be read."""
         raise NotImplementedError
 
     def _transaction(

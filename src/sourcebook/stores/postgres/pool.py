@@ -2,8 +2,8 @@
 
 A connection that was lost while nobody used it is replaced without a word; one that is lost inside
 a transaction is an error of that call, and the next call gets another one. A server that does not
-answer is told at once; it is brought up to date when it first does. A thread that reads inside a
-read goes on in the same transaction, so it never waits for itself.
+answer is told at once. A thread that reads inside a read goes on in the same transaction, so it
+never waits for itself.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -32,14 +32,6 @@ _CONNECT_S = 10
 STATEMENT_TIMEOUT_S = 60.0
 
 
-class Ready(NamedTuple):
-    """What is known of a server that has answered."""
-
-    found: Prepared
-    vector: TypeInfo | None
-    manner: Manner
-
-
 class Pool:
     def __init__(self, url: str, busy_timeout_s: float) -> None:
         self.name = shown(url)
@@ -50,20 +42,12 @@ class Pool:
         self._idle: list[psycopg.Connection[Any]] = []
         self._lock = threading.Lock()
         self._closed = False
-
-    @cached_property
-    def ready(self) -> Ready:
         with translating(self.name), self.connect() as db:
-            found = prepare(db, self.name)
-            vector = TypeInfo.fetch(db, f'"{found.vector_schema}".vector')
-        schemas = tuple(dict.fromkeys((SCHEMA, found.vector_schema)))
-        times = (STATEMENT_TIMEOUT_S, self._busy_timeout_s)
-        return Ready(found, vector, Manner(schemas, found.role, *times))
-
-    @property
-    def read_only(self) -> bool:
-        """As far as is known: nobody is asked."""
-        return "ready" in self.__dict__ and self.ready.found.read_only
+            self.found: Prepared = prepare(db, self.name)
+            self._vector = TypeInfo.fetch(db, f'"{self.found.vector_schema}".vector')
+        self.schemas = tuple(dict.fromkeys((SCHEMA, self.found.vector_schema)))
+        times = (STATEMENT_TIMEOUT_S, busy_timeout_s)
+        self._manner = Manner(self.schemas, self.found.role, *times)
 
     def connect(self) -> psycopg.Connection[Any]:
         """One of its own, outside the pool."""
@@ -138,7 +122,7 @@ class Pool:
 
     def _begin(self, tenant: str | None, read_only: bool) -> psycopg.Connection[Any]:
         """The connection that was used last, if it is still there, or a new one."""
-        begin = beginning(tenant, self.ready.manner, read_only=read_only)
+        begin = beginning(tenant, self._manner, read_only=read_only)
         while (db := self._take()) is not None:
             try:
                 db.execute(begin, prepare=False)
@@ -146,7 +130,7 @@ class Pool:
             except (psycopg.OperationalError, psycopg.InterfaceError):
                 db.close()
         db = self.connect()
-        adapt.prepare(db, self.ready.vector)
+        adapt.prepare(db, self._vector)
         db.execute(begin, prepare=False)
         return db
 

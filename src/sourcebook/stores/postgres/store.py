@@ -15,7 +15,7 @@ from typing import Any
 
 import psycopg
 
-from sourcebook.errors import StoreError, StoreReadOnly, StoreUnavailable
+from sourcebook.errors import StoreError, StoreReadOnly
 from sourcebook.model import Json, Scope
 from sourcebook.stores import moments, spaces
 from sourcebook.stores.parts.people import People
@@ -62,21 +62,12 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
         by_words: bool = False,
     ) -> PostgresStore:
         """Opens the store, makes its tables if they are not there, and upgrades older ones.
-        `by_words`: full-text search is by `ts_rank_cd`. A primary that does not answer is needed
-        only where there is no replica to read from."""
-        primary = Pool(url, busy_timeout)
-        replica = Replica(primary, Pool(read_url, busy_timeout)) if read_url else None
-        store = cls(primary, replica, clock, by_words)
-        try:
-            found = primary.ready.found
-            if by_words and not found.read_only:
-                with store._owner() as db:
-                    add_words(db)
-        except StoreUnavailable:
-            if replica is None:
-                raise
-            with ExitStack() as opened:
-                replica.read_last(opened, "")
+        `by_words`: full-text search is by `ts_rank_cd`."""
+        replica = Replica(read_url, busy_timeout) if read_url else None
+        store = cls(Pool(url, busy_timeout), replica, clock, by_words)
+        if by_words and not store.read_only:
+            with store._owner() as db:
+                add_words(db)
         return store
 
     @property
@@ -85,17 +76,13 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
 
     @property
     def read_only(self) -> bool:
-        return self._primary.read_only
-
-    @property
-    def stood_in(self) -> int:
-        return 0 if self._replica is None else self._replica.stood_in
+        return self._primary.found.read_only
 
     @property
     def walled(self) -> bool:
         """Whether row-level security holds for this connection: not where it is a superuser's and
         the role `sourcebook_app` could not be made."""
-        return self._primary.ready.found.walled
+        return self._primary.found.walled
 
     def vacuum(self) -> None:
         """Lets what was dropped be written over; only PostgreSQL's own VACUUM FULL, which locks all
@@ -142,9 +129,7 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
     def _owner(self) -> Iterator[psycopg.Connection[Any]]:
         """A connection with the rights of its user, each statement by itself."""
         with translating(self.name), self._primary.connect() as db:
-            db.execute(
-                f"SET search_path = {', '.join(self._primary.ready.manner.schemas)}".encode()
-            )
+            db.execute(f"SET search_path = {', '.join(self._primary.schemas)}".encode())
             yield db
 
     # --- statements ----------------------------------------------------------------------------
@@ -155,12 +140,8 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
     ) -> Iterator[Statements]:
         with ExitStack() as opened:
             session = None
-            if self._replica is not None and scope is not None:
-                session = (
-                    self._replica.read_last(opened, scope.tenant)
-                    if revision is None
-                    else self._replica.read(opened, scope, revision)
-                )
+            if self._replica is not None and scope is not None and revision is not None:
+                session = self._replica.read(opened, scope, revision)
             yield session or opened.enter_context(self._primary.reading(tenant))
 
     @contextmanager
@@ -172,8 +153,6 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
                 whose = to_json([alone.tenant, alone.organization, alone.repository])
                 session.run("alone", {"whose": whose})
             yield session
-        if self._replica is not None:
-            self._replica.primary_answered()
         if session.has_new_passages:
             self._wake(session)
 
@@ -192,7 +171,7 @@ class _Aside:
 
     @property
     def read_only(self) -> bool:
-        return self._pool.read_only
+        return self._pool.found.read_only
 
     @contextmanager
     def transaction(self, tenant: str | None) -> Iterator[Statements]:
