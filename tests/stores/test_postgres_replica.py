@@ -12,7 +12,8 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
-from sourcebook.errors import StoreUnavailable
+from sourcebook.engine import Engine
+from sourcebook.errors import StoreReadOnly, StoreUnavailable
 from sourcebook.indexing import Pace
 from sourcebook.model import PreparedQuery
 from sourcebook.ports import Within
@@ -51,6 +52,17 @@ def reached(pair: Pair, revision: int) -> None:
                 if row is not None and row[0] == revision:
                     return
         time.sleep(0.05)
+    pytest.fail("the replica does not follow")
+
+
+def caught_up(pair: Pair) -> None:
+    with psycopg.connect(pair.primary.url()) as primary:
+        (last,) = primary.execute("SELECT pg_current_wal_lsn()::text").fetchone() or ()
+    with psycopg.connect(pair.replica.url(), autocommit=True) as db:
+        for _ in range(600):
+            if db.execute("SELECT pg_last_wal_replay_lsn() >= %s", (last,)).fetchone() == (True,):
+                return
+            time.sleep(0.05)
     pytest.fail("the replica does not follow")
 
 
@@ -117,6 +129,34 @@ def test_a_replica_alone_is_read_and_not_written(pair: Pair) -> None:
     with pytest.raises(Exception, match="can only be read"):
         put(store, tree("f", ["no"]))
     store.close()
+
+
+def test_a_replica_alone_answers_and_verifies_without_the_primary(
+    pair: Pair, tmp_path: Path
+) -> None:
+    def engine_on(server: Server) -> Engine:
+        store = PostgresStore.open(server.url(), busy_timeout=3)
+        return make_engine(store, {"words": WordEmbedder()})
+
+    (tmp_path / "a.txt").write_text("Owls hunt at night.")
+    writing = engine_on(pair.primary)
+    writing.ingest(tmp_path / "a.txt")
+    caught_up(pair)
+    pair.primary.stop("immediate")
+    engine = engine_on(pair.replica)
+    answer = engine.search("owls")
+    assert [hit.text for hit in answer.results] == ["Owls hunt at night."]
+    assert not answer.degraded
+    assert engine.verify(answer.results[0].citation).valid
+    assert engine.store.keys(None) == []
+    with pytest.raises(StoreReadOnly):
+        engine.create_baseline("spring")
+    with pytest.raises(StoreUnavailable):
+        writing.search("owls")
+    pair.primary.start(*FAST)
+    assert not writing.search("owls").degraded
+    for each in (writing, engine):
+        each.store.close()
 
 
 def test_a_worker_goes_on_when_the_primary_is_back(pair: Pair, tmp_path: Path) -> None:

@@ -26,8 +26,14 @@ from sourcebook.stores.postgres.session import Manner, Session, beginning, trans
 
 _MOST = 16
 """Connections of one process."""
-_ALIVE: dict[str, Any] = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-"""A client's machine that is gone is found out, and what it held is let go."""
+_ALIVE: dict[str, Any] = {
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""A machine that is gone is found out: a client's, and what it held is let go; the server's, by who
+has said something and hears nothing (for a quarter of an hour otherwise)."""
 _CONNECT_S = 10
 STATEMENT_TIMEOUT_S = 60.0
 
