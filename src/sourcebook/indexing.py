@@ -31,13 +31,10 @@ from sourcebook.errors import (
 )
 from sourcebook.model import Scope, Space
 from sourcebook.ports import UNIT, Backoff, Embedder, Pending, Spent, Store, Vectors
-from sourcebook.quality import QUALITY_VERSION, score
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is in all."""
-_RATED = 2000
-"""Nodes scored and stored at a time."""
 _REFUSED = Backoff(attempts=1)
 """A text that a model refuses for its own sake is not offered again."""
 _LONGEST_LOOK_S = 1.0
@@ -250,22 +247,6 @@ def embed_ahead(
         piece = missing[start : start + indexer.pace.batch]
         hashes = [each.text_hash for each in piece]
         store.put_vectors(scope, space, hashes, *indexer._vectors(piece))
-
-
-def rate(store: Store, scope: Scope, since: int = 0) -> int:
-    """Score every node version since a revision that today's analyzer has not seen; returns how
-    many there were."""
-    done = 0
-    while nodes := store.unscored(scope, QUALITY_VERSION, _RATED, since):
-        scores = {}
-        for node in nodes:
-            with contextlib.suppress(NotFound):  # retention may drop it meanwhile
-                text = store.text(scope, node)
-                rated = score(text, kind=node.kind, title=node.title)
-                scores[node.version_id] = rated.to_dict()
-        store.put_quality(scope, QUALITY_VERSION, scores)
-        done += len(nodes)
-    return done
 
 
 def _pieces(held: list[Pending]) -> list[list[Pending]]:

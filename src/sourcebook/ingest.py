@@ -211,7 +211,8 @@ def _prepared(
     others: list[Skipped] = []
     for batch in _batches(_documents_of(found, others)):
         with store.commit(scope) as writer:  # changes nothing, so makes no revision
-            changed = [d for d in batch if writer.current(d.element_id) != _state(d, builder)]
+            live = writer.current([document.element_id for document in batch])
+        changed = [d for d in batch if live.get(d.element_id) != _state(d, builder)]
         trees = dict(zip(map(id, changed), builder.build(changed), strict=True))
         for document in batch:
             tree = trees.get(id(document))
@@ -240,7 +241,8 @@ def _commit(
     with store.commit(scope, message=request.message, request_id=request.request_id) as writer:
         seen: dict[str, str] = {}
         for batch in _batches(_documents(request.documents, outcome, seen, progress)):
-            changed = [d for d in batch if _changed(writer, d, builder, outcome)]
+            live = writer.current([document.element_id for document in batch])
+            changed = [d for d in batch if _changed(live.get(d.element_id), d, builder, outcome)]
             for document, tree in zip(changed, builder.build(changed), strict=True):
                 _put(writer, document, tree, outcome)
         _prune(writer, request.prune, seen, outcome)
@@ -297,8 +299,9 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-def _changed(writer: Writer, document: Document, builder: Builder, outcome: Outcome) -> bool:
-    live = writer.current(document.element_id)
+def _changed(
+    live: tuple[str, str, str] | None, document: Document, builder: Builder, outcome: Outcome
+) -> bool:
     if live == _state(document, builder):
         outcome.unchanged += 1
         return False

@@ -320,8 +320,8 @@ class Writer(Protocol):
         """The one that this commit makes; head as long as nothing has changed."""
         ...
 
-    def current(self, element_id: str) -> tuple[str, str, str] | None:
-        """(content hash, recipe, source) of the live document, or None."""
+    def current(self, element_ids: Sequence[str]) -> Mapping[str, tuple[str, str, str]]:
+        """(content hash, recipe, source) of those that are live documents."""
         ...
 
     def put(self, tree: Tree) -> Mapping[str, int]:
@@ -439,6 +439,10 @@ class Store(Protocol):
         ...
 
     def text(self, scope: Scope, node: Node) -> str: ...
+    def texts(self, scope: Scope, nodes: Sequence[Node]) -> list[str | None]:
+        """Of each; None where there is no such version any more."""
+        ...
+
     def links(self, scope: Scope, node_id: str, revision: int) -> list[Link]: ...
     def children(self, scope: Scope, node_id: str, revision: int, limit: int) -> list[Node]:
         """The visible nodes that a node contains, in the order of the text."""

@@ -32,6 +32,7 @@ from sourcebook.model import (
     Tree,
 )
 from sourcebook.ports import Coverage, Store, Within
+from sourcebook.stores import writer as writer_module
 from tests.stores.properties import Properties, examples
 
 SCOPE = Scope("acme", "research", "papers")
@@ -209,8 +210,56 @@ class StoreConformance(Properties):
             writer.put(tree("a", ["fine"]))
             with pytest.raises((InvalidInput, UnicodeEncodeError)):
                 writer.put(bad)
+                writer.live_elements()
             writer.put(tree("c", ["fine too"]))
         assert head(store) == 0
+
+    def test_a_document_that_is_put_twice_in_a_commit_is_what_it_was_put_last(
+        self, store: Store
+    ) -> None:
+        with store.commit(SCOPE) as writer:
+            assert writer.current(["a", "b", "c"]) == {}
+            assert writer.put(tree("a", ["one", "two"]))["passages"] == 2
+            writer.put(tree("b", ["gone at once"]))
+            assert writer.put(tree("a", ["one", "other"])) == {
+                "nodes": 2, "links": 1, "passages": 1,
+            }  # fmt: skip
+            assert writer.put(tree("a", ["one", "other"]))["passages"] == 0
+            writer.end("b")
+            writer.put(tree("c", ["three"]))
+            assert list(writer.live_elements()) == [("a", "docs/a.md"), ("c", "docs/c.md")]
+        assert head(store) == 1
+        assert bodies(store, 1) == {"one", "other", "three"}
+
+    def test_many_documents_of_a_commit_are_written_a_few_at_a_time(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(writer_module, "_AT_ONCE", 7)
+        put(store, *(tree(f"d{n}", [f"word{n}", "common"]) for n in range(40)))
+        assert len(bodies(store, 1)) == 41
+        found = store.sparse_search(SCOPE, PreparedQuery("", "", ("word17",)), 5, Within(1))
+        assert [m.element_id for m in found] == ["d17"]
+        query = PreparedQuery("", "", ("common",))
+        for wanted, count in ((("source", ("docs/d3.md", "docs/d38.md", "docs/x.md")), 2),
+                              (("kind", ("chunk",)), 40)):  # fmt: skip
+            within = Within(1, filters=(Filter(*wanted),))
+            assert len(store.sparse_search(SCOPE, query, 99, within)) == count
+
+    def test_texts_are_those_of_their_versions(self, store: Store) -> None:
+        old, new = tree("a", ["one", "two"]), tree("a", ["one", "other words"])
+        put(store, old, tree("b", ["three"]))
+        put(store, new)
+        nodes = [
+            *old.nodes,
+            *new.nodes,
+            *tree("b", ["three"]).nodes,
+            *tree("x", ["not there"]).nodes,
+        ]
+        texts = store.texts(SCOPE, nodes)
+        assert texts[:-2] == [store.text(SCOPE, node) for node in nodes[:-2]]
+        assert texts[-2:] == [None, None]
+        assert store.texts(SCOPE, []) == []
+        assert store.texts(OTHER, nodes) == [None] * len(nodes)
 
     def test_a_writer_is_of_no_use_after_its_commit(self, store: Store) -> None:
         with store.commit(SCOPE) as writer:
@@ -272,10 +321,9 @@ class StoreConformance(Properties):
     def test_another_recipe_is_recorded_once(self, store: Store) -> None:
         put(store, tree("a", ["1"], recipe="r1"))
         with store.commit(SCOPE) as writer:
-            assert writer.current("a") == (digest("1"), "r1", "docs/a.md")
-            assert writer.current("b") is None
+            assert writer.current(["a", "b"]) == {"a": (digest("1"), "r1", "docs/a.md")}
             assert writer.put(tree("a", ["1"], recipe="r2"))["nodes"] == 1
-            assert writer.current("a") == (digest("1"), "r2", "docs/a.md")
+            assert writer.current(["a"]) == {"a": (digest("1"), "r2", "docs/a.md")}
         assert put(store, tree("a", ["1"], recipe="r2")) == 2
 
     def test_a_passage_may_change_while_its_node_does_not(self, store: Store) -> None:
@@ -301,7 +349,16 @@ class StoreConformance(Properties):
         assert store.links(SCOPE, "a", 2) == []
         assert store.counts(SCOPE, 2)["document"] == 1
         with store.commit(SCOPE) as writer:
-            assert writer.current("a") is None
+            assert writer.current(["a"]) == {}
+
+    def test_what_ends_may_come_back_in_the_same_commit(self, store: Store) -> None:
+        put(store, tree("a", ["1"]))
+        with store.commit(SCOPE) as writer:
+            assert list(writer.current(["a"])) == ["a"]
+            writer.end("a")
+            assert writer.current(["a"]) == {}
+            assert writer.put(tree("a", ["1"])) == {"nodes": 2, "links": 1, "passages": 1}
+        assert bodies(store, 1) == bodies(store, 2) == {"1"}
 
     def test_text_may_hold_anything_that_is_text(self, store: Store) -> None:
         parts = [

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -30,9 +33,12 @@ from sourcebook.errors import (
 from sourcebook.model import Scope
 from sourcebook.stores.postgres.adapt import escaped, unescaped
 from sourcebook.stores.postgres.migrate import ROLE, steps
+from sourcebook.stores.postgres.session import Session
 from sourcebook.stores.postgres.statements import STATEMENTS
 from sourcebook.stores.postgres.store import PostgresStore
 from sourcebook.stores.queries import QUERIES
+from sourcebook.testing.embedding import WordEmbedder
+from sourcebook.testing.surface import make_engine
 from tests.postgres import empty
 from tests.stores.conformance import OTHER, SCOPE, SPACE, bodies, head, put, tree, units
 from tests.stores.leases import Clock, LeaseConformance
@@ -328,6 +334,44 @@ def test_a_database_that_is_not_there_is_named(postgres_url: str) -> None:
         PostgresStore.open(url)
 
 
+def test_after_a_large_commit_the_planner_knows_of_it(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    sizes = (
+        "SELECT sum(greatest(c.reltuples, 0)) FROM pg_class c WHERE c.relkind = 'r' "
+        "AND c.relname ~ '^(passage|node|posting|facet_value)(_[0-9])?$'"
+    )
+    put(store, *(tree(f"d{n}", [f"word{n}"]) for n in range(1000)))
+    with psycopg.connect(postgres_url) as db:
+        (known,) = db.execute(sizes).fetchone() or (0,)
+    assert known >= 1000 + 2000 + 1000 + 1001, "passages, nodes, terms, pairs"
+
+
+def test_messages_to_the_server_do_not_grow_with_documents(
+    store: PostgresStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    for name in ("run", "run_many"):
+        real = getattr(Session, name)
+
+        def counted(self: Session, statement: str, values: Any, real: Any = real) -> Any:
+            said.append(statement)
+            return real(self, statement, values)
+
+        monkeypatch.setattr(Session, name, counted)
+    engine = make_engine(store, {"words": WordEmbedder()})
+    lines = (json.dumps({"_id": f"d{n}", "text": f"Owl {n} hunts at night."}) for n in range(200))
+    (tmp_path / "owls.jsonl").write_text("\n".join(lines))
+    engine.ingest(tmp_path / "owls.jsonl", wait=False)
+    assert len(said) < 60, Counter(said).most_common(5)
+    first = len(said)
+    (tmp_path / "owls.jsonl").write_text(
+        (tmp_path / "owls.jsonl").read_text().replace("Owl", "Bat")
+    )
+    engine.ingest(tmp_path / "owls.jsonl", wait=False)
+    assert len(said) - first < 60 + 3 * 200, "what was live of each is asked for"
+
+
 def test_a_worker_wakes_when_somebody_commits(store: PostgresStore, postgres_url: str) -> None:
     other = PostgresStore.open(postgres_url)
     put(other, tree("a", ["first"]))
@@ -378,7 +422,7 @@ def test_two_that_open_a_new_database_make_its_tables_once(postgres_url: str) ->
 
 
 def test_every_statement_has_its_twin() -> None:
-    ours = {"alone", "drop_facet_values"}
+    ours = {"alone", "add_facet_value", "facet_values", "drop_facet_values"}
     assert set(STATEMENTS) - ours == set(QUERIES) - OF_SEARCH
 
 

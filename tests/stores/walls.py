@@ -78,7 +78,7 @@ def both(store: Store, full: Scope, part: Scope, history: list[list[Any]]) -> in
                 writer.put(labelled("mark", f"mark {number}", None))
                 for element, text, label, target in documents:
                     if scope is part and is_hidden(label):
-                        if writer.current(element):
+                        if writer.current([element]):
                             writer.end(element)
                     else:
                         writer.put(labelled(element, text, label, target))

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sourcebook import access, indexing
+from sourcebook import access, indexing, rating
 from sourcebook.analysis import ANALYZER_VERSION
 from sourcebook.context.generated import Asking, Contexts
 from sourcebook.context.passages import CONTEXT_VERSION, PassageMaker
@@ -82,7 +82,7 @@ class Writing(Core):
         outcome = ingest(*made, request, progress, context_progress, ahead)
         if outcome.revision == 0:
             return outcome
-        indexing.rate(self.store, self.scope, since=outcome.revision)
+        rating.rate(self.store, self.scope, since=outcome.revision)
         spaces = self._spaces
         try:
             space = spaces.require()
@@ -168,7 +168,7 @@ class Writing(Core):
         """Score what has no quality yet and embed what has no vector; returns how many texts were
         embedded."""
         access.require(self.caller, "write")
-        indexing.rate(self.store, self.scope)
+        rating.rate(self.store, self.scope)
         return sum(
             indexing.fill(self.store, embedder, self.scope, space, progress)
             for embedder, space in self._spaces.to_fill()
@@ -185,7 +185,7 @@ class Writing(Core):
     def rate(self) -> int:
         """Score what has no quality yet; how many nodes that were."""
         access.require(self.caller, "write")
-        return indexing.rate(self.store, self.scope)
+        return rating.rate(self.store, self.scope)
 
     def index_health(self) -> IndexHealth:
         """How far the vectors that searches use are behind the texts."""

@@ -306,6 +306,14 @@ ORDER BY n.born DESC, n.number DESC LIMIT 1
 -- name: content
 SELECT c.text FROM content c WHERE {mine c} AND c.hash = :hash
 
+-- name: contents_of
+SELECT n.content, n.version_id, n.id, n.start, n."end" FROM node n
+WHERE {mine n} AND n.version_id = ANY (:versions::text[]) AND {readable n}
+ORDER BY n.born, n.number
+
+-- name: contents
+SELECT c.hash, c.text FROM content c WHERE {mine c} AND c.hash = ANY (:hashes::text[])
+
 -- name: links
 SELECT l.source_id, l.target_id, l.type, l.metadata FROM link l
 WHERE {mine l} AND (l.source_id = :id OR l.target_id = :id)
@@ -586,8 +594,8 @@ INSERT INTO generated (tenant, repository, key, text) VALUES (?, ?, ?, ?) ON CON
 -- === the commit ==================================================================================
 
 -- name: current
-SELECT n.content_hash, n.recipe, n.source FROM node n
-WHERE {mine n} AND n.element_id = :element AND {alive n} AND n.parent_id IS NULL
+SELECT n.element_id, n.content_hash, n.recipe, n.source FROM node n
+WHERE {mine n} AND n.element_id = ANY (:elements::text[]) AND {alive n} AND n.parent_id IS NULL
 
 -- name: live_elements
 SELECT n.element_id, n.source FROM node n
@@ -640,27 +648,21 @@ SELECT l.labels FROM label l WHERE {mine l}
 INSERT INTO label (tenant, repository, labels) VALUES (:tenant, :repository, :labels)
 ON CONFLICT DO NOTHING
 
+-- name: add_facet_value
+-- Pairs of key and value that are new to the repository, with the numbers that they get.
+INSERT INTO facet_value (tenant, repository, key, value)
+SELECT :tenant, :repository, w.key, w.value FROM unnest(:keys::text[], :values::text[]) w(key, value)
+ON CONFLICT DO NOTHING RETURNING number, key, value
+
+-- name: facet_values
+-- All pairs of one of these keys and one of these values.
+SELECT v.number, v.key, v.value FROM facet_value v
+WHERE {mine v} AND md5(v.key) = ANY (ARRAY(SELECT md5(w) FROM unnest(:keys::text[]) w))
+  AND md5(v.value) = ANY (ARRAY(SELECT md5(w) FROM unnest(:values::text[]) w))
+
 -- name: add_facet
--- A pair of key and value that is new to the repository gets a number first.
-WITH given AS (
-  SELECT g.* FROM unnest(:1::bigint[], :2::text[], :3::text[], :4::integer[])
-    g(repository, key, value, passage)
-), wanted AS (
-  SELECT DISTINCT repository, key, value FROM given
-), fresh AS (
-  INSERT INTO facet_value (tenant, repository, key, value)
-  SELECT :tenant, w.repository, w.key, w.value FROM wanted w
-  ON CONFLICT DO NOTHING RETURNING number, key, value
-), pairs AS (
-  SELECT number, key, value FROM fresh
-  UNION ALL
-  SELECT v.number, v.key, v.value FROM wanted w JOIN facet_value v
-    ON v.tenant = :tenant AND v.repository = w.repository
-    AND md5(v.key) = md5(w.key) AND md5(v.value) = md5(w.value)
-)
 INSERT INTO facet (tenant, repository, pair, passage)
-SELECT :tenant, g.repository, p.number, g.passage
-FROM given g JOIN pairs p ON p.key = g.key AND p.value = g.value
+SELECT :tenant, w.* FROM unnest(:1::bigint[], :2::bigint[], :3::integer[]) w
 
 -- name: end_nodes
 UPDATE node n SET died = :revision WHERE {mine n} AND n.number = ANY (:rows::bigint[])
@@ -687,9 +689,10 @@ SELECT :tenant, w.* FROM unnest(:1::bigint[], :2::text[], :3::integer[]) w
 -- name: unscored
 SELECT {node_columns n} FROM (
   SELECT DISTINCT ON (n.version_id) n.* FROM node n
-  WHERE {mine n} AND n.born >= :since AND NOT EXISTS (
+  -- A lookup for each node: a join might read all of `quality` for every one.
+  WHERE {mine n} AND n.born >= :since AND (
     SELECT 1 FROM quality q
-    WHERE {mine q} AND q.version_id = n.version_id AND q.analyzer = :analyzer)
+    WHERE {mine q} AND q.version_id = n.version_id AND q.analyzer = :analyzer LIMIT 1) IS NULL
   ORDER BY n.version_id, n.number) n
 ORDER BY n.number LIMIT :limit
 

@@ -331,6 +331,17 @@ ORDER BY n.born DESC, n.row DESC LIMIT 1
 -- name: content
 SELECT text FROM content WHERE repository = :repository AND hash = :hash
 
+-- name: contents_of
+-- The same for all places in some versions, the newest row last.
+SELECT n.content, n.version_id, n.id, n.start, n."end" FROM json_each(:versions) v
+CROSS JOIN node n INDEXED BY node_by_version
+  ON n.repository = :repository AND n.version_id = v.value AND {readable n}
+ORDER BY n.born, n.row
+
+-- name: contents
+SELECT c.hash, c.text FROM json_each(:hashes) h
+CROSS JOIN content c ON c.repository = :repository AND c.hash = h.value
+
 -- name: links
 -- The visible links at either end of a node, in the order of what they say: that of the rows would tell
 -- since when a document was there before its label let the reader see it.
@@ -697,9 +708,9 @@ INSERT OR IGNORE INTO generated (repository, key, text) VALUES (?, ?, ?)
 
 -- name: current
 -- What decides whether a document is new: its text and how it was made.
-SELECT content_hash, recipe, source FROM node
-WHERE repository = :repository AND element_id = :element
-  AND died IS NULL AND parent_id IS NULL
+SELECT n.element_id, n.content_hash, n.recipe, n.source FROM json_each(:elements) e
+CROSS JOIN node n ON n.repository = :repository AND n.element_id = e.value
+  AND n.died IS NULL AND n.parent_id IS NULL
 
 -- name: live_elements
 -- Documents of a source or below it ('0' is the character after '/'), or all of them.

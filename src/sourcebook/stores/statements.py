@@ -16,6 +16,8 @@ from sourcebook.stores.queries import QUERIES
 from sourcebook.stores.rows import Row, to_json
 
 Values = Mapping[str, object]
+Facet = tuple[str, str, int]
+"""A key, a value and the passage that has them."""
 
 
 class Cursor(Protocol):
@@ -60,9 +62,14 @@ class Statements(Protocol):
         """Of a vector as a statement gives it: little-endian float32."""
         ...
 
-    def index(self, repository: int, passages: Sequence[tuple[int, int, bool, bytes]]) -> None:
+    def index(
+        self,
+        repository: int,
+        passages: Sequence[tuple[int, int, bool, bytes]],
+        facets: Sequence[Facet],
+    ) -> None:
         """Called in a commit with its new passages: (number, resolution, whether it is all of its
-        document, table of terms). For an index beside the rows."""
+        document, table of terms), and what filters find them by. For indexes beside the rows."""
         ...
 
     def drop_from_index(self, repository: int) -> None:
@@ -103,7 +110,13 @@ class SqliteStatements:
     def numbers(self, column: Any) -> bytes:
         return bytes(column)
 
-    def index(self, repository: int, passages: Sequence[tuple[int, int, bool, bytes]]) -> None:
+    def index(
+        self,
+        repository: int,
+        passages: Sequence[tuple[int, int, bool, bytes]],
+        facets: Sequence[Facet],
+    ) -> None:
         """Lanes are made from the rows themselves."""
+        self.run_many("add_facet", [(repository, *facet) for facet in facets])
 
     def drop_from_index(self, repository: int) -> None: ...

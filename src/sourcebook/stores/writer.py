@@ -1,13 +1,15 @@
 """An open commit: documents in, rows with one `born` revision out; equal rows stay as they are.
 
 A row is never overwritten: what a document no longer says gets a `died` revision, what it says
-anew a new row. So the difference between two trees is what is written, and no more.
+anew a new row. So the difference between two trees is what is written, and no more. It waits for
+that of other documents: one by one each would take several messages to the database.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -18,13 +20,17 @@ from sourcebook.model import Scope, Tree
 from sourcebook.stores.moments import later
 from sourcebook.stores.passages import PassageRow, check, labels_of_tree, passage_rows
 from sourcebook.stores.rows import Row, link_row, node_row, to_json
-from sourcebook.stores.statements import Cursor, Statements
+from sourcebook.stores.statements import Cursor, Facet, Statements
 from sourcebook.stores.vocabulary import TermNumbers, Vocabulary
 
 _PARENT, _KIND = 5, 2
 """Columns of a node row."""
 _TERMS = 12
 """Of the columns of a passage."""
+_AT_ONCE = 1000
+"""New rows that wait to be written."""
+_CHARACTERS = 4_000_000
+"""Of the documents that wait."""
 
 
 def repository_of(db: Statements, scope: Scope, *, make: bool = False) -> int | None:
@@ -55,6 +61,9 @@ class CommitWriter:
         self._terms = TermNumbers(db, self._repository, words.of(self._repository))
         self._counts: Counter[str] = Counter()
         self._last_passage: int | None = None
+        self._absent: set[str] = set()
+        """Documents that are not live, so that nothing of theirs is."""
+        self._waiting = _Waiting()
         self._closed = ""
         self.result: Mapping[str, object] | None = None
         """Set it to have it stored with the request id, in the same transaction."""
@@ -68,11 +77,15 @@ class CommitWriter:
 
     # --- what a commit does --------------------------------------------------------------------
 
-    def current(self, element_id: str) -> tuple[str, str, str] | None:
-        """(content hash, recipe, source) of the live document, or None."""
+    def current(self, element_ids: Sequence[str]) -> Mapping[str, tuple[str, str, str]]:
+        """(content hash, recipe, source) of those that are live documents."""
         self._require_open()
-        row = self._one("current", element=element_id)
-        return None if row is None else (row[0], row[1], row[2])
+        if not self._waiting.documents.isdisjoint(element_ids):
+            self._write()
+        rows = self._run("current", elements=list(element_ids)).fetchall()
+        found = {element: (content, recipe, source) for element, content, recipe, source in rows}
+        self._absent.update(element for element in element_ids if element not in found)
+        return found
 
     def put(self, tree: Tree) -> Mapping[str, int]:
         """Make the live rows of this document those of the tree; equal rows stay.
@@ -91,11 +104,16 @@ class CommitWriter:
         links = {link_row(link): link for link in tree.links}
         passages = {(row.digest,): row for row in passage_rows(tree)}
         with _Breaking(self):
-            return {
+            made = {
                 "nodes": self._put_nodes(tree, nodes),
                 "links": self._put_links(tree.element_id, links),
                 "passages": self._put_passages(tree.element_id, passages),
             }
+            self._absent.discard(tree.element_id)
+            self._waiting.documents.add(tree.element_id)
+            if self._waiting.many:
+                self._write()
+        return made
 
     def end(self, element_id: str) -> None:
         """End everything that belongs to this document."""
@@ -104,11 +122,13 @@ class CommitWriter:
             for kind in ("node", "link", "passage"):
                 live = self._live(kind, element_id)
                 self._change(kind, live, {}, lambda new: None)
+            self._waiting.documents.add(element_id)
 
     def live_elements(self, sources: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
         """(element_id, source) of live documents whose source is one of these or lies below one;
         None means every document."""
         self._require_open()
+        self._write()
         found: dict[str, str] = {}
         for source in (None,) if sources is None else dict.fromkeys(sources):
             below = None if source is None else source.rstrip("/")
@@ -123,41 +143,59 @@ class CommitWriter:
 
         def add(new: Iterable[Row]) -> None:
             content = digest(tree.text)
-            self._run("add_content", hash=content, text=tree.text)
+            self._waiting.contents[content] = tree.text
+            self._waiting.characters += len(tree.text)
             rest = (self._repository, tree.recipe, content, labels, self._new)
-            self._db.run_many("add_node", [(*row[:-2], *rest) for row in new])
+            self._waiting.nodes.extend((*row[:-2], *rest) for row in new)
             if labels is not None:
-                self._run("add_label", labels=labels)
+                self._waiting.labels.add(labels)
 
         return self._change("node", self._live("node", tree.element_id), wanted, add)
 
     def _put_links(self, element_id: str, wanted: Mapping[Row, Any]) -> int:
         def add(new: Iterable[Row]) -> None:
-            rows = [(self._repository, element_id, *row, self._new) for row in new]
-            self._db.run_many("add_link", rows)
+            rows = ((self._repository, element_id, *row, self._new) for row in new)
+            self._waiting.links.extend(rows)
 
         return self._change("link", self._live("link", element_id), wanted, add)
 
     def _put_passages(self, element_id: str, wanted: Mapping[Row, PassageRow]) -> int:
         def add(new: Iterable[Row]) -> None:
-            self._add_passages([wanted[key] for key in new])
+            self._waiting.passages.extend(wanted[key] for key in new)
 
         return self._change("passage", self._live("passage", element_id), wanted, add)
+
+    def _write(self) -> None:
+        """All that waits."""
+        waiting, self._waiting = self._waiting, _Waiting()
+        contents = [
+            {"repository": self._repository, "hash": hash, "text": text}
+            for hash, text in waiting.contents.items()
+        ]
+        with _Breaking(self):
+            for kind, rows in waiting.ended.items():
+                self._run(f"end_{kind}s", revision=self._new, rows=rows)
+            self._db.run_many("add_content", contents)
+            self._db.run_many("add_node", waiting.nodes)
+            for labels in sorted(waiting.labels):
+                self._run("add_label", labels=labels)
+            self._db.run_many("add_link", waiting.links)
+            if waiting.passages:
+                self._add_passages(waiting.passages)
 
     def _add_passages(self, new: Sequence[PassageRow]) -> None:
         self._terms.learn(chain.from_iterable(row.terms() for row in new))
         first = self._next_passage(len(new))
         rows: list[Row] = []
-        facets: list[Row] = []
+        facets: list[Facet] = []
         index: list[tuple[int, int, bool, bytes]] = []
         for number, row in enumerate(new, first):
             columns = row.columns(self._terms, self._db.array(row.ancestors))
             rows.append((number, self._repository, *columns, self._new))
-            facets.extend((self._repository, k, v, number) for k, v in row.facets())
+            facets.extend((key, value, number) for key, value in row.facets())
             index.append((number, row.passage.resolution, row.whole, columns[_TERMS]))
         self._db.run_many("add_passage", rows)
-        self._db.run_many("add_facet", facets)
-        self._db.index(self._repository, index)
+        self._db.index(self._repository, index, facets)
 
     def _next_passage(self, count: int) -> int:
         if self._last_passage is None:
@@ -168,6 +206,10 @@ class CommitWriter:
 
     def _live(self, kind: str, element_id: str) -> dict[Row, tuple[int, str]]:
         """The live rows of a document: what they say → their number and what they count as."""
+        if element_id in self._absent:
+            return {}
+        if element_id in self._waiting.documents:
+            self._write()
         values = {"repository": self._repository, "element": element_id}
         found = self._db.run(f"live_{kind}s", values).fetchall()
         if kind != "node":
@@ -188,7 +230,7 @@ class CommitWriter:
         gone = [live[key] for key in live if key not in wanted]
         new = [key for key in wanted if key not in live]
         if gone:
-            self._run(f"end_{kind}s", revision=self._new, rows=[row for row, _ in gone])
+            self._waiting.ended.setdefault(kind, []).extend(row for row, _ in gone)
         if new:
             add(new)
         self._counts.update(f"{counted}_died" for _, counted in gone)
@@ -202,6 +244,7 @@ class CommitWriter:
         self._require_open()
         if not self._counts:
             return False
+        self._write()
         before = self._one("revision_time", revision=self._head)
         self._run(
             "add_revision",
@@ -241,6 +284,26 @@ class CommitWriter:
 
     def _one(self, name: str, **values: object) -> Any:
         return self._run(name, **values).fetchone()
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Rows that end, new ones, and the documents that they are of."""
+
+    documents: set[str] = field(default_factory=set)
+    ended: dict[str, list[int]] = field(default_factory=dict)
+    contents: dict[str, str] = field(default_factory=dict)
+    characters: int = 0
+    nodes: list[Row] = field(default_factory=list)
+    labels: set[str] = field(default_factory=set)
+    links: list[Row] = field(default_factory=list)
+    passages: list[PassageRow] = field(default_factory=list)
+
+    @property
+    def many(self) -> bool:
+        ended = sum(map(len, self.ended.values()))
+        rows = ended + len(self.nodes) + len(self.links) + len(self.passages)
+        return rows >= _AT_ONCE or self.characters >= _CHARACTERS
 
 
 class _Breaking:

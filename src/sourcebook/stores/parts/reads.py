@@ -50,6 +50,21 @@ class Reads(Core):
             raise NotFound(f"there is no version {node.version_id} of {node.id}")
         return self._content(scope, row[0])[node.start : node.end]
 
+    def texts(self, scope: Scope, nodes: Sequence[Node]) -> list[str | None]:
+        """The same of each; None where there is no such version any more."""
+        if not nodes:
+            return []
+        with self._reading(scope):
+            rows = self._all("contents_of", scope, versions=[node.version_id for node in nodes])
+            content = {tuple(place): name for name, *place in rows}
+            found = [content.get((n.version_id, n.id, n.start, n.end)) for n in nodes]
+            wanted = list(dict.fromkeys(name for name in found if name is not None))
+            texts: dict[str, str] = dict(self._all("contents", scope, hashes=wanted))
+        return [
+            texts[name][node.start : node.end] if name in texts else None
+            for node, name in zip(nodes, found, strict=True)
+        ]
+
     def links(self, scope: Scope, node_id: str, revision: int) -> list[Link]:
         """At either end of the node."""
         return [to_link(row) for row in self._all("links", scope, id=node_id, revision=revision)]

@@ -133,10 +133,9 @@ def _take_passages(db: Statements, table: str, repository: int, rows: Sequence[R
         before, after = row[:_ANCESTORS], row[_ANCESTORS + 1 : -1]
         passages.append((repository, number, *before, ancestors, *after))
     db.run_many("import_passage", passages)
-    facets = [(repository, key, value, n) for n, row in numbered for key, value in row[-1]]
-    db.run_many("add_facet", facets)
+    facets = [(key, value, n) for n, row in numbered for key, value in row[-1]]
     parts = [(n, row[_RESOLUTION], row[0] == row[1], row[_TERMS]) for n, row in numbered]
-    db.index(repository, parts)
+    db.index(repository, parts, facets)
 
 
 def _take_spaces(db: Statements, table: str, repository: int, rows: Sequence[Row]) -> None:

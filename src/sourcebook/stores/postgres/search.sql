@@ -44,7 +44,7 @@ SELECT 1 FROM revision r WHERE {mine r} AND r.number = :revision AND r.dropped I
 SELECT f.passage FROM facet_value v
 JOIN facet f ON f.tenant = v.tenant AND f.repository = v.repository AND f.pair = v.number
 WHERE {mine v} AND {mine f} AND md5(v.key) = md5(:key) AND v.key = :key
-  AND md5(v.value) IN (SELECT md5(w) FROM unnest(:values::text[]) w)
+  AND md5(v.value) = ANY (ARRAY(SELECT md5(w) FROM unnest(:values::text[]) w))
   AND v.value = ANY (:values::text[]) AND f.passage > :after
 
 -- name: inside

@@ -17,9 +17,10 @@ from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 from sourcebook.ports import Vectors
 from sourcebook.stores.postgres import search
 from sourcebook.stores.postgres.adapt import Vector
+from sourcebook.stores.postgres.facets import Facets
 from sourcebook.stores.postgres.statements import STATEMENTS
 from sourcebook.stores.rows import Row
-from sourcebook.stores.statements import Cursor, Values
+from sourcebook.stores.statements import Cursor, Facet, Values
 
 _INDEXED_AT_ONCE = 2000
 """Passages: postings are written in few large pieces."""
@@ -43,10 +44,11 @@ class Session:
         self.db = db
         self.tenant = tenant
         self.repository = -1
-        self.has_new_passages = False
+        self.new_passages = 0
         self.another: Another = nullcontext
         """For a part of the work that can be done beside; None where no connection is free."""
         self._to_index: list[tuple[int, int, bool, bytes]] = []
+        self._facets = Facets()
 
     def run(self, name: str, values: Values) -> Cursor:
         return self.db.execute(STATEMENTS[name], self._given(values))
@@ -73,7 +75,8 @@ class Session:
 
     def take_back(self) -> None:
         self._to_index.clear()
-        self.has_new_passages = False
+        self._facets.clear()
+        self.new_passages = 0
         self.db.rollback()
 
     def array(self, items: Sequence[str]) -> object:
@@ -89,10 +92,16 @@ class Session:
         """As pgvector sends it: two 16-bit numbers, then big-endian floats."""
         return np.frombuffer(column, ">f4", offset=4).astype("<f4").tobytes()
 
-    def index(self, repository: int, passages: Sequence[tuple[int, int, bool, bytes]]) -> None:
+    def index(
+        self,
+        repository: int,
+        passages: Sequence[tuple[int, int, bool, bytes]],
+        facets: Sequence[Facet],
+    ) -> None:
         self.repository = repository
-        self.has_new_passages = True
+        self.new_passages += len(passages)
         self._to_index.extend(passages)
+        self._facets.add(repository, facets)
         if len(self._to_index) >= _INDEXED_AT_ONCE:
             self.settle()
 
@@ -101,6 +110,7 @@ class Session:
         if self._to_index:
             search.index_passages(self, self.repository, self._to_index)
             self._to_index.clear()
+        self._facets.settle(self)
 
     def drop_from_index(self, repository: int) -> None:
         self.run("drop_facet_values", {"repository": repository})

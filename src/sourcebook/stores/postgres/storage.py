@@ -1,11 +1,13 @@
-"""What the store takes on the server, table by table, and which of its statements take long."""
+"""What the store takes on the server, table by table, and which of its statements take long; and
+what the server is told of it."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import psycopg
-from psycopg import errors
+from psycopg import errors, sql
 
 from sourcebook.model import Json
 
@@ -34,6 +36,29 @@ FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
 WHERE d.datname = current_database() AND s.mean_exec_time > 100
 ORDER BY s.total_exec_time DESC LIMIT 5
 """
+
+_PARTITION = """
+SELECT c.relname::text, c.reltuples FROM passage p JOIN pg_class c ON c.oid = p.tableoid
+WHERE p.tenant = %s LIMIT 1
+"""
+_WRITTEN = ("content", "node", "link", "passage", "facet", "term", "posting")
+"""Tables that a commit adds to, which are partitioned alike."""
+
+
+def learn_sizes(db: psycopg.Connection[Any], tenant: str, added: int) -> None:
+    """Where a commit has made a tenant's tables much larger than the planner thinks, it is told so
+    now: until the server's own upkeep comes round it would read whole tables. Only the owner can
+    do it."""
+    db.execute("SELECT set_config('sourcebook.tenant', %s, false)", (tenant,))
+    partition, rows = db.execute(_PARTITION, (tenant,)).fetchone() or ("", added)
+    if added * 2 <= rows:
+        return
+    number = partition.rpartition("_")[2]
+    tables = [sql.Identifier("facet_value")]
+    tables += [sql.Identifier(f"{table}_{number}") for table in _WRITTEN]
+    db.execute("SET lock_timeout = '1s'")
+    with suppress(errors.LockNotAvailable):
+        db.execute(sql.SQL("ANALYZE {}").format(sql.SQL(", ").join(tables)))
 
 
 def storage(db: psycopg.Connection[Any]) -> dict[str, Json]:

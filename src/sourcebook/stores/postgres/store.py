@@ -31,10 +31,13 @@ from sourcebook.stores.postgres.replica import Replica
 from sourcebook.stores.postgres.search import Searcher
 from sourcebook.stores.postgres.search_words import add_words
 from sourcebook.stores.postgres.session import Session
-from sourcebook.stores.postgres.storage import storage
+from sourcebook.stores.postgres.storage import learn_sizes, storage
 from sourcebook.stores.postgres.wake import CHANNEL, Listener
 from sourcebook.stores.rows import to_json
 from sourcebook.stores.statements import Statements
+
+_LARGE = 1000
+"""New passages of a commit after which statistics may have become wrong."""
 
 
 class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
@@ -153,7 +156,10 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
                 whose = to_json([alone.tenant, alone.organization, alone.repository])
                 session.run("alone", {"whose": whose})
             yield session
-        if session.has_new_passages:
+        if session.new_passages >= _LARGE:
+            with suppress(StoreError), self._owner() as db:
+                learn_sizes(db, escaped(tenant), session.new_passages)
+        if session.new_passages:
             self._wake(session)
 
     def _wake(self, session: Session) -> None:

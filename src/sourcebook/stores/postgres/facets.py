@@ -1,0 +1,61 @@
+"""Metadata of new passages in, rows that filters find them by out: many documents' at a time.
+
+A pair of key and value has a number. Where a repository is new the planner knows nothing of its
+tables and may read all of one for every row that is joined with it; so pairs are looked up with one
+pass at most for all of them, and only those that are not new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sourcebook.stores.statements import Facet, Statements
+
+_KNOWN = 100_000
+"""Pairs whose numbers are remembered."""
+
+Pair = tuple[str, str]
+
+
+class Facets:
+    """Of one transaction."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, list[Facet]] = {}
+        self._known: dict[tuple[int, Pair], int] = {}
+
+    def add(self, repository: int, facets: Sequence[Facet]) -> None:
+        self._waiting.setdefault(repository, []).extend(facets)
+
+    def clear(self) -> None:
+        self._waiting.clear()
+        self._known.clear()
+
+    def settle(self, db: Statements) -> None:
+        """Write what waits."""
+        for repository, rows in self._waiting.items():
+            pairs = list(dict.fromkeys((key, value) for key, value, _ in rows))
+            numbers = self._numbers(db, repository, pairs)
+            facets = [(repository, numbers[key, value], passage) for key, value, passage in rows]
+            db.run_many("add_facet", facets)
+        self._waiting.clear()
+
+    def _numbers(self, db: Statements, repository: int, pairs: list[Pair]) -> Mapping[Pair, int]:
+        numbers = {p: self._known[repository, p] for p in pairs if (repository, p) in self._known}
+        new = [pair for pair in pairs if pair not in numbers]
+        if not new:
+            return numbers
+        keys, values = map(list, zip(*new, strict=True))
+        given = {"repository": repository, "keys": keys, "values": values}
+        added = db.run("add_facet_value", given)
+        numbers.update(((key, value), number) for number, key, value in added.fetchall())
+        there = [pair for pair in new if pair not in numbers]
+        if there:
+            keys, values = map(list, zip(*there, strict=True))
+            given = {"repository": repository, "keys": keys, "values": values}
+            found = db.run("facet_values", given).fetchall()
+            numbers.update(((key, value), number) for number, key, value in found)
+        if len(self._known) > _KNOWN:
+            self._known.clear()
+        self._known.update(((repository, pair), numbers[pair]) for pair in new)
+        return numbers
