@@ -27,7 +27,9 @@ def rate(store: Store, scope: Scope, since: int = 0) -> int:
                     rated = score(text, kind=node.kind, title=node.title)
                     scores[node.version_id] = rated.to_dict()
         store.put_quality(scope, QUALITY_VERSION, scores)
-        done += len(nodes)
+        done += len(scores)
+        if not scores:
+            break
     return done
 
 

@@ -31,6 +31,7 @@ from sourcebook.errors import (
     StoreUnavailable,
 )
 from sourcebook.model import Scope
+from sourcebook.stores.postgres import store as module
 from sourcebook.stores.postgres.adapt import escaped, unescaped
 from sourcebook.stores.postgres.migrate import ROLE, steps
 from sourcebook.stores.postgres.session import Session
@@ -345,6 +346,17 @@ def test_after_a_large_commit_the_planner_knows_of_it(
     with psycopg.connect(postgres_url) as db:
         (known,) = db.execute(sizes).fetchone() or (0,)
     assert known >= 1000 + 2000 + 1000 + 1001, "passages, nodes, terms, pairs"
+
+
+def test_a_commit_is_made_whatever_becomes_of_what_the_planner_is_told(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise psycopg.errors.NumericValueOutOfRange("no")
+
+    monkeypatch.setattr(module, "learn_sizes", fails)
+    assert put(store, *(tree(f"d{n}", [f"word{n}"]) for n in range(1000))) == 1
+    assert head(store) == 1
 
 
 def test_messages_to_the_server_do_not_grow_with_documents(

@@ -28,7 +28,7 @@ _PARENT, _KIND = 5, 2
 _TERMS = 12
 """Of the columns of a passage."""
 _AT_ONCE = 1000
-"""New rows that wait to be written."""
+"""Rows, or documents, that wait to be written."""
 _CHARACTERS = 4_000_000
 """Of the documents that wait."""
 
@@ -110,9 +110,7 @@ class CommitWriter:
                 "passages": self._put_passages(tree.element_id, passages),
             }
             self._absent.discard(tree.element_id)
-            self._waiting.documents.add(tree.element_id)
-            if self._waiting.many:
-                self._write()
+            self._wait_with(tree.element_id)
         return made
 
     def end(self, element_id: str) -> None:
@@ -122,7 +120,7 @@ class CommitWriter:
             for kind in ("node", "link", "passage"):
                 live = self._live(kind, element_id)
                 self._change(kind, live, {}, lambda new: None)
-            self._waiting.documents.add(element_id)
+            self._wait_with(element_id)
 
     def live_elements(self, sources: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
         """(element_id, source) of live documents whose source is one of these or lies below one;
@@ -164,6 +162,12 @@ class CommitWriter:
             self._waiting.passages.extend(wanted[key] for key in new)
 
         return self._change("passage", self._live("passage", element_id), wanted, add)
+
+    def _wait_with(self, element_id: str) -> None:
+        """For those of other documents, until there are many."""
+        self._waiting.documents.add(element_id)
+        if self._waiting.many:
+            self._write()
 
     def _write(self) -> None:
         """All that waits."""
@@ -301,9 +305,9 @@ class _Waiting:
 
     @property
     def many(self) -> bool:
-        ended = sum(map(len, self.ended.values()))
-        rows = ended + len(self.nodes) + len(self.links) + len(self.passages)
-        return rows >= _AT_ONCE or self.characters >= _CHARACTERS
+        rows = len(self.nodes) + len(self.links) + len(self.passages)
+        rows += sum(map(len, self.ended.values()))
+        return max(rows, len(self.documents)) >= _AT_ONCE or self.characters >= _CHARACTERS
 
 
 class _Breaking:

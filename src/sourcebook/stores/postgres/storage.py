@@ -3,7 +3,6 @@ what the server is told of it."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -49,6 +48,7 @@ def learn_sizes(db: psycopg.Connection[Any], tenant: str, added: int) -> None:
     """Where a commit has made a tenant's tables much larger than the planner thinks, it is told so
     now: until the server's own upkeep comes round it would read whole tables. Only the owner can
     do it."""
+    db.execute("SET lock_timeout = '1s'")
     db.execute("SELECT set_config('sourcebook.tenant', %s, false)", (tenant,))
     partition, rows = db.execute(_PARTITION, (tenant,)).fetchone() or ("", added)
     if added * 2 <= rows:
@@ -56,9 +56,7 @@ def learn_sizes(db: psycopg.Connection[Any], tenant: str, added: int) -> None:
     number = partition.rpartition("_")[2]
     tables = [sql.Identifier("facet_value")]
     tables += [sql.Identifier(f"{table}_{number}") for table in _WRITTEN]
-    db.execute("SET lock_timeout = '1s'")
-    with suppress(errors.LockNotAvailable):
-        db.execute(sql.SQL("ANALYZE {}").format(sql.SQL(", ").join(tables)))
+    db.execute(sql.SQL("ANALYZE {}").format(sql.SQL(", ").join(tables)))
 
 
 def storage(db: psycopg.Connection[Any]) -> dict[str, Json]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import psycopg
 
-from sourcebook.errors import StoreError, StoreReadOnly
+from sourcebook.errors import SourcebookError, StoreError, StoreReadOnly
 from sourcebook.model import Json, Scope
 from sourcebook.stores import moments, spaces
 from sourcebook.stores.parts.people import People
@@ -157,7 +157,7 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
                 session.run("alone", {"whose": whose})
             yield session
         if session.new_passages >= _LARGE:
-            with suppress(StoreError), self._owner() as db:
+            with suppress(SourcebookError), self._owner() as db:  # what was committed stays so
                 learn_sizes(db, escaped(tenant), session.new_passages)
         if session.new_passages:
             self._wake(session)
