@@ -245,6 +245,13 @@ class StoreConformance(Properties):
             within = Within(1, filters=(Filter(*wanted),))
             assert len(store.sparse_search(SCOPE, query, 99, within)) == count
 
+    def test_an_id_may_hold_a_nul(self, store: Store) -> None:
+        put(store, tree("a\0b", ["1"]))
+        with store.commit(SCOPE) as writer:
+            writer.current(["a\0b", "c"])
+            assert not any(writer.put(tree("a\0b", ["1"])).values())
+        assert head(store) == 1
+
     def test_texts_are_those_of_their_versions(self, store: Store) -> None:
         old, new = tree("a", ["one", "two"]), tree("a", ["one", "other words"])
         put(store, old, tree("b", ["three"]))
@@ -258,6 +265,7 @@ class StoreConformance(Properties):
         texts = store.texts(SCOPE, nodes)
         assert texts[:-2] == [store.text(SCOPE, node) for node in nodes[:-2]]
         assert texts[-2:] == [None, None]
+        assert store.texts(SCOPE, nodes) == texts, "and from memory"
         assert store.texts(SCOPE, []) == []
         assert store.texts(OTHER, nodes) == [None] * len(nodes)
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from hashlib import md5
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,10 @@ from sourcebook.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from sourcebook.model import Scope
+from sourcebook.model import Filter, PreparedQuery, Scope
+from sourcebook.moving import copy
+from sourcebook.ports import Within
+from sourcebook.rating import rate
 from sourcebook.stores.postgres import store as module
 from sourcebook.stores.postgres.adapt import escaped, unescaped
 from sourcebook.stores.postgres.migrate import ROLE, steps
@@ -38,6 +42,7 @@ from sourcebook.stores.postgres.session import Session
 from sourcebook.stores.postgres.statements import STATEMENTS
 from sourcebook.stores.postgres.store import PostgresStore
 from sourcebook.stores.queries import QUERIES
+from sourcebook.stores.sqlite import SqliteStore
 from sourcebook.testing.embedding import WordEmbedder
 from sourcebook.testing.surface import make_engine
 from tests.postgres import empty
@@ -335,6 +340,21 @@ def test_a_database_that_is_not_there_is_named(postgres_url: str) -> None:
         PostgresStore.open(url)
 
 
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the statements that are run."""
+    names: list[str] = []
+    for name in ("run", "run_many"):
+        real = getattr(Session, name)
+
+        def counted(self: Session, statement: str, values: Any, real: Any = real) -> Any:
+            names.append(statement)
+            return real(self, statement, values)
+
+        monkeypatch.setattr(Session, name, counted)
+    return names
+
+
 def test_after_a_large_commit_the_planner_knows_of_it(
     store: PostgresStore, postgres_url: str
 ) -> None:
@@ -346,6 +366,46 @@ def test_after_a_large_commit_the_planner_knows_of_it(
     with psycopg.connect(postgres_url) as db:
         (known,) = db.execute(sizes).fetchone() or (0,)
     assert known >= 1000 + 2000 + 1000 + 1001, "passages, nodes, terms, pairs"
+
+
+def test_a_large_copy_is_known_to_the_planner_too(
+    store: PostgresStore, postgres_url: str, tmp_path: Path
+) -> None:
+    file = SqliteStore.open(tmp_path / "s.db")
+    put(file, *(tree(f"d{n}", [f"word{n}"]) for n in range(1100)))
+    copy(file, store)
+    with psycopg.connect(postgres_url) as db:
+        known = db.execute(
+            "SELECT sum(greatest(c.reltuples, 0)) FROM pg_class c "
+            "WHERE c.relkind = 'r' AND c.relname ~ '^passage_[0-9]$'"
+        ).fetchone()
+    assert known is not None
+    assert known[0] >= 500
+    file.close()
+
+
+def test_a_value_with_the_hash_of_another_one_stops_nobody(store: PostgresStore) -> None:
+    known = "TEXTCOLLBYfGiJUETHQ4h{}cKSMd5zYpgqf1YRDhkmxHkhPWptrkoyz28wnI9V0aHeAuaKnak"
+    same = known.format("A"), known.format("E")
+    assert len({md5(each.encode(), usedforsecurity=False).digest() for each in same}) == 1
+    for n, value in enumerate(same):
+        made = tree(f"d{n}", ["owl"])
+        passages = tuple(replace(p, facets=(("tag", value),)) for p in made.passages)
+        put(store, replace(made, passages=passages))
+    query = PreparedQuery("", "", ("owl",))
+    assert head(store) == 2
+    assert len(store.sparse_search(SCOPE, query, 9, Within(2))) == 2
+    found = [
+        [m.element_id for m in store.sparse_search(SCOPE, query, 9, Within(2, filters=(wanted,)))]
+        for wanted in (Filter("tag", (value,)) for value in same)
+    ]
+    assert found == [["d0"], []]
+
+
+def test_quality_reads_a_document_once(store: PostgresStore, said: list[str]) -> None:
+    put(store, tree("long", [f"Part {n} of a long text." for n in range(500)]))
+    assert rate(store, SCOPE) == 501
+    assert said.count("contents") == 1
 
 
 def test_a_commit_is_made_whatever_becomes_of_what_the_planner_is_told(
@@ -360,17 +420,8 @@ def test_a_commit_is_made_whatever_becomes_of_what_the_planner_is_told(
 
 
 def test_messages_to_the_server_do_not_grow_with_documents(
-    store: PostgresStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: PostgresStore, tmp_path: Path, said: list[str]
 ) -> None:
-    said: list[str] = []
-    for name in ("run", "run_many"):
-        real = getattr(Session, name)
-
-        def counted(self: Session, statement: str, values: Any, real: Any = real) -> Any:
-            said.append(statement)
-            return real(self, statement, values)
-
-        monkeypatch.setattr(Session, name, counted)
     engine = make_engine(store, {"words": WordEmbedder()})
     lines = (json.dumps({"_id": f"d{n}", "text": f"Owl {n} hunts at night."}) for n in range(200))
     (tmp_path / "owls.jsonl").write_text("\n".join(lines))

@@ -17,6 +17,10 @@ class TextCache:
         self._texts: OrderedDict[Key, str] = OrderedDict()
         self._lock = threading.Lock()
 
+    def held(self, key: Key) -> str | None:
+        with self._lock:
+            return self._texts.get(key)
+
     def get(self, key: Key, read: Callable[[], str]) -> str:
         """The text of that key, read if it is not here. Reading happens outside the lock."""
         with self._lock:

@@ -84,7 +84,8 @@ class CommitWriter:
             self._write()
         rows = self._run("current", elements=list(element_ids)).fetchall()
         found = {element: (content, recipe, source) for element, content, recipe, source in rows}
-        self._absent.update(element for element in element_ids if element not in found)
+        # SQLite reads a list only up to a NUL: such an id may be there all the same.
+        self._absent.update(e for e in element_ids if e not in found and "\0" not in e)
         return found
 
     def put(self, tree: Tree) -> Mapping[str, int]:

@@ -38,7 +38,8 @@ class People(Core):
         """By version id."""
         with self._writing(scope) as db:
             repository = repository_of(db, scope) or UNKNOWN
-            rows = [(repository, version, analyzer, to_json(q)) for version, q in scores.items()]
+            # In one order, or two that score the same wait for each other.
+            rows = [(repository, v, analyzer, to_json(scores[v])) for v in sorted(scores)]
             db.run_many("add_quality", rows)
 
     def quality(self, scope: Scope, analyzer: str, versions: Sequence[str]) -> dict[str, Json]:

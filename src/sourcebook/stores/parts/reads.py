@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from sourcebook.errors import NotFound
 from sourcebook.model import Filter, Link, Node, Scope, Shown
 from sourcebook.ports import StoredPassage
 from sourcebook.stores.parts.core import Core
 from sourcebook.stores.rows import NODE_WIDTH, Row, to_json, to_link, to_node, to_passage
+
+_CONTENTS = 20
+"""Whole texts of documents that are read at a time."""
 
 
 class Reads(Core):
@@ -54,16 +58,19 @@ class Reads(Core):
         """The same of each; None where there is no such version any more."""
         if not nodes:
             return []
+        texts: list[str | None] = [None] * len(nodes)
         with self._reading(scope):
             rows = self._all("contents_of", scope, versions=[node.version_id for node in nodes])
             content = {tuple(place): name for name, *place in rows}
-            found = [content.get((n.version_id, n.id, n.start, n.end)) for n in nodes]
-            wanted = list(dict.fromkeys(name for name in found if name is not None))
-            texts: dict[str, str] = dict(self._all("contents", scope, hashes=wanted))
-        return [
-            texts[name][node.start : node.end] if name in texts else None
-            for node, name in zip(nodes, found, strict=True)
-        ]
+            of: dict[str, list[int]] = {}
+            for n, node in enumerate(nodes):
+                name = content.get((node.version_id, node.id, node.start, node.end))
+                if name is not None:
+                    of.setdefault(name, []).append(n)
+            for name, text in self._contents(scope, list(of)):
+                for n in of[name]:
+                    texts[n] = text[nodes[n].start : nodes[n].end]
+        return texts
 
     def links(self, scope: Scope, node_id: str, revision: int) -> list[Link]:
         """At either end of the node."""
@@ -108,6 +115,17 @@ class Reads(Core):
                 number, node, passage, self._content(scope, content)[node.start : node.end]
             )
         return StoredPassage(number, node, passage, passage.body)
+
+    def _contents(self, scope: Scope, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """A few in memory at a time, and those that the cache holds."""
+        place = (scope.tenant, scope.organization, scope.repository)
+        for start in range(0, len(names), _CONTENTS):
+            piece = names[start : start + _CONTENTS]
+            held = {name: text for name in piece if (text := self._texts.held((*place, name)))}
+            yield from held.items()
+            missing = [name for name in piece if name not in held]
+            for name, text in self._all("contents", scope, hashes=missing) if missing else ():
+                yield name, self._texts.get((*place, name), partial(str, text))
 
     def _content(self, scope: Scope, name: str) -> str:
         def read() -> str:

@@ -36,11 +36,16 @@ class Facets:
         for repository, rows in self._waiting.items():
             pairs = list(dict.fromkeys((key, value) for key, value, _ in rows))
             numbers = self._numbers(db, repository, pairs)
-            facets = [(repository, numbers[key, value], passage) for key, value, passage in rows]
+            facets = [
+                (repository, numbers[key, value], passage)
+                for key, value, passage in rows
+                if (key, value) in numbers
+            ]
             db.run_many("add_facet", facets)
         self._waiting.clear()
 
     def _numbers(self, db: Statements, repository: int, pairs: list[Pair]) -> Mapping[Pair, int]:
+        """None for a pair that was made to have the hash of another one: no filter finds it."""
         numbers = {p: self._known[repository, p] for p in pairs if (repository, p) in self._known}
         new = [pair for pair in pairs if pair not in numbers]
         if not new:
@@ -57,5 +62,5 @@ class Facets:
             numbers.update(((key, value), number) for number, key, value in found)
         if len(self._known) > _KNOWN:
             self._known.clear()
-        self._known.update(((repository, pair), numbers[pair]) for pair in new)
+        self._known.update(((repository, p), numbers[p]) for p in new if p in numbers)
         return numbers

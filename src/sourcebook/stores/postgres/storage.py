@@ -37,21 +37,21 @@ ORDER BY s.total_exec_time DESC LIMIT 5
 """
 
 _PARTITION = """
-SELECT c.relname::text, c.reltuples FROM passage p JOIN pg_class c ON c.oid = p.tableoid
-WHERE p.tenant = %s LIMIT 1
+SELECT c.relname::text, c.relpages, pg_relation_size(c.oid) / current_setting('block_size')::integer
+FROM passage p JOIN pg_class c ON c.oid = p.tableoid WHERE p.tenant = %s LIMIT 1
 """
 _WRITTEN = ("content", "node", "link", "passage", "facet", "term", "posting")
 """Tables that a commit adds to, which are partitioned alike."""
 
 
-def learn_sizes(db: psycopg.Connection[Any], tenant: str, added: int) -> None:
-    """Where a commit has made a tenant's tables much larger than the planner thinks, it is told so
-    now: until the server's own upkeep comes round it would read whole tables. Only the owner can
+def learn_sizes(db: psycopg.Connection[Any], tenant: str) -> None:
+    """Where a tenant's tables have become much larger than the planner thinks, it is told so now:
+    until the server's own upkeep comes round it would read whole tables. Only the owner can
     do it."""
     db.execute("SET lock_timeout = '1s'")
     db.execute("SELECT set_config('sourcebook.tenant', %s, false)", (tenant,))
-    partition, rows = db.execute(_PARTITION, (tenant,)).fetchone() or ("", added)
-    if added * 2 <= rows:
+    partition, known, pages = db.execute(_PARTITION, (tenant,)).fetchone() or ("", 0, 0)
+    if pages <= 2 * known:
         return
     number = partition.rpartition("_")[2]
     tables = [sql.Identifier("facet_value")]

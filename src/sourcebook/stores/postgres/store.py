@@ -36,8 +36,8 @@ from sourcebook.stores.postgres.wake import CHANNEL, Listener
 from sourcebook.stores.rows import to_json
 from sourcebook.stores.statements import Statements
 
-_LARGE = 1000
-"""New passages of a commit after which statistics may have become wrong."""
+_LARGE = 500
+"""New passages of a commit after which statistics may have become wrong; a copy's are so many."""
 
 
 class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
@@ -158,7 +158,7 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
             yield session
         if session.new_passages >= _LARGE:
             with suppress(SourcebookError), self._owner() as db:  # what was committed stays so
-                learn_sizes(db, escaped(tenant), session.new_passages)
+                learn_sizes(db, escaped(tenant))
         if session.new_passages:
             self._wake(session)
 
