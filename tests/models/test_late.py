@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -142,6 +145,32 @@ def test_small_batches_give_the_same(
     for most in (1, 20, 45):
         monkeypatch.setattr(late, "_AT_ONCE", most)
         assert codec.maxsim(query, many) == pytest.approx(whole, abs=1e-6)
+
+
+_BITS = f"""
+from sourcebook.models.local import LocalEmbedder
+model = LocalEmbedder()
+vectors, coded = model.embed_late({TEXTS!r})
+asked = model.embed_query({QUESTION!r})
+print((vectors.tobytes() + asked.vector.tobytes()).hex(), b"".join(coded).hex())
+print(model.late.maxsim(asked.tokens, coded).tobytes().hex())
+"""
+
+
+def test_the_kernels_of_matrix_products_do_not_show(model_dir: Path) -> None:
+    """As on another processor, or with more threads."""
+    ways = ({}, {"OPENBLAS_CORETYPE": "Nehalem"}, {"OPENBLAS_NUM_THREADS": "2"})
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", _BITS],
+            env={**os.environ, **way},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for way in ways
+    }
+    assert len(said) == 1
+    assert all(said)
 
 
 def test_a_text_of_stop_words_keeps_them(embedder: LocalEmbedder, codec: TokenCodec) -> None:

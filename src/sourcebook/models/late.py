@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import Any
 
+import numkong
 import numpy as np
 import numpy.typing as npt
 
@@ -53,8 +54,9 @@ class TokenCodec:
         self._tables = [_table(row) for row in levels]
         self._dropped = dropped
         self._mark = hashlib.sha256(mean.tobytes() + axes.tobytes()).digest()[:MARK]
-        self._turned_mean: Vectors = mean @ axes
-        self._square = float(mean @ mean)
+        self._across: Vectors = np.ascontiguousarray(axes.T)
+        self._turned_mean = _products(mean[None], self._across)
+        self._square = float(_products(mean[None], mean[None])[0, 0])
 
     @classmethod
     def of(cls, model: str, tokenizer: Any) -> TokenCodec | None:
@@ -72,7 +74,7 @@ class TokenCodec:
     def encode(self, ids: Sequence[int], vectors: Vectors) -> bytes:
         """`vectors` are the model's own, one row a token, of length 1."""
         kept = merged(np.asarray(ids, np.int64), vectors, self._dropped)
-        z = ((kept - self._mean) @ self._axes) / self._deviations
+        z = _products(kept - self._mean, self._across) / self._deviations
         codes, at = [], 0
         for (axes, bits), edges in zip(BITS, self._edges, strict=True):
             part = z[:, at : at + axes]
@@ -98,16 +100,17 @@ class TokenCodec:
         as much as a row counts (`weighed`); 0 for a text without tokens."""
         scores = np.zeros(len(coded), np.float32)
         if len(query):
-            turned = (query @ self._axes).T, query @ self._mean
+            mean = _products(query, self._mean[None])[:, 0]
+            turned = _products(query, self._across), mean
             for texts in _batches([max(len(text) - MARK, 0) // BYTES for text in coded]):
                 some = [coded[text][MARK:] for text in texts]
                 scores[texts] = self._best(*turned, some)
         return scores
 
-    def _best(self, axes: Vectors, mean: Vectors, coded: Sequence[bytes]) -> Vectors:
+    def _best(self, query: Vectors, mean: Vectors, coded: Sequence[bytes]) -> Vectors:
         """MaxSim with texts that all have tokens; the query is turned to the axes."""
         decoded, lengths = self._decoded(b"".join(coded))
-        products = decoded @ axes
+        products = _products(decoded, query)
         products += mean
         products /= lengths[:, None]
         starts = np.cumsum([0, *(len(text) // BYTES for text in coded[:-1])])
@@ -117,7 +120,7 @@ class TokenCodec:
     def vectors(self, coded: bytes) -> Vectors:
         """The token vectors of one text, as well as they are known."""
         turned, lengths = self._decoded(coded[MARK:])
-        full: Vectors = (turned @ self._axes.T + self._mean) / lengths[:, None]
+        full: Vectors = (_products(turned, self._axes) + self._mean) / lengths[:, None]
         return full
 
     def _decoded(self, coded: bytes) -> tuple[Vectors, Vectors]:
@@ -131,8 +134,18 @@ class TokenCodec:
             turned[:, at : at + axes] = part.reshape(len(codes), axes)
             at, byte = at + axes, byte + size
         turned *= self._deviations
-        squares = np.einsum("ij,ij->i", turned, turned) + 2 * (turned @ self._turned_mean)
+        products = _products(turned, self._turned_mean)[:, 0]
+        squares = np.einsum("ij,ij->i", turned, turned) + 2 * products
         return turned, np.sqrt(np.maximum(squares + self._square, 1e-12))
+
+
+def _products(rows: Vectors, others: Vectors) -> Vectors:
+    """Of each row with each other one, summed in double precision: a matrix product in single
+    precision has other last bits with every kernel, so with every processor."""
+    if not len(rows):
+        return np.zeros((0, len(others)), np.float32)
+    found: Vectors = np.array(numkong.cdist(rows, others, metric="dot"), np.float32)
+    return found
 
 
 def _batches(counts: Sequence[int]) -> Iterator[list[int]]:

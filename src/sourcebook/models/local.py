@@ -138,7 +138,7 @@ class LocalEmbedder:
     def _pooled(self, hidden: Vectors) -> Vectors:
         """One vector of length 1."""
         pooled = hidden[0] if self._entry.pooling == "cls" else hidden.mean(axis=0)
-        unit: Vectors = (pooled / max(float(np.linalg.norm(pooled)), 1e-12)).astype(np.float32)
+        unit: Vectors = _units(pooled[None])[0]
         return unit
 
     def _refuse_too_long(self, texts: Sequence[str]) -> None:
