@@ -18,7 +18,8 @@ import psycopg
 _TABLE = """
 CREATE TABLE knowledge_chunks AS
 SELECT p.number AS id, e.number AS vector_number, p.body AS content,
-  (p.number %% 100)::text AS percent, (p.number %% 10)::text AS tenth, '0'::text AS "all",
+  (substr(p.node_id, 2)::int %% 100)::text AS percent,
+  (substr(p.node_id, 2)::int %% 10)::text AS tenth, '0'::text AS "all",
   to_tsvector('english', p.body) AS fts_vector
 FROM passage p JOIN embedding e ON e.tenant = p.tenant AND e.repository = p.repository
   AND e.space = %(space)s AND e.text_hash = p.text_hash

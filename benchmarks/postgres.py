@@ -3,7 +3,8 @@
     python benchmarks/postgres.py [--passages 100000] [--questions 100] [--url URL] [--json FILE]
 
 Real text (windows of sentences of the SciFact abstracts, repeated with other sentences in them) and
-real questions (its claims), with static vectors in 384 dimensions. What is timed is what the engine
+real questions (its claims), with static vectors in 384 dimensions, taken in by one `ingest` and
+embedded as a worker does it. What is timed is what the engine
 does: both searches, their fusion, and the ten hits, cited; embedding the question is left out.
 Filters keep 1 %, 10 % and all of the passages. The exact answer is that of a full scan in NumPy.
 Each question is asked of ours and of the plain way in turn, so that both meet the same moments of
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import resource
 import sys
 import tempfile
@@ -32,7 +34,6 @@ sys.path.insert(1, str(Path(__file__).parents[1]))
 
 import numpy as np
 import psycopg
-from _postgres_load import FACETS, Loader, varied
 from _postgres_plain import READINGS, Plain
 from search import DIMENSIONS, CachedVectors, TurnedStatic, hybrid, passages, questions, say
 
@@ -40,11 +41,11 @@ from sourcebook.bootstrap import open_store
 from sourcebook.chunking.fixed import FixedChunker
 from sourcebook.config import Settings
 from sourcebook.engine import Engine
-from sourcebook.model import Filter, Match, Scope
+from sourcebook.ingest import Request
+from sourcebook.model import Block, Document, Filter, Match, Scope
 from sourcebook.ports import Neighbours, Within
 from sourcebook.querying.prepare import prepare
 from sourcebook.stores.postgres.dense_held import HeldSets
-from sourcebook.stores.postgres.dense_index import build_index
 from sourcebook.stores.postgres.search_statements import STATEMENTS
 from tests.postgres import temporary
 
@@ -65,11 +66,31 @@ SLOW = 10
 """Questions that the plain way is asked where it takes seconds for one."""
 
 
+FACETS = {"percent": 100, "tenth": 10, "all": 1}
+"""Filters that keep 1 %, 10 % and all: the document's number modulo this."""
+
+
 class Static(TurnedStatic):
-    def sum(self, text: str) -> np.ndarray:
-        """Of a sentence's tokens, so that a text's vector is the unit of its sentences' sum."""
-        (ids,) = self._model._words.ids([text])
-        return self._model.table[ids].sum(axis=0) @ self._turn
+    """Without token vectors, which only reranking needs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late = None  # type: ignore[assignment]
+
+
+def documents(wanted: int) -> Iterator[Document]:
+    """Real passages, then each again with a sentence of another one in it, until there are
+    enough."""
+    rng, real = random.Random(7), passages(min(wanted, DISTINCT))
+    for number in range(1, wanted + 1):
+        sentences = real[number % len(real)].split(". ")
+        if number > len(real):
+            other = rng.choice(real).split(". ")
+            sentences[rng.randrange(len(sentences))] = rng.choice(other)
+        text = ". ".join(sentences)
+        values = {key: str(number % count) for key, count in FACETS.items()}
+        block = Block("prose", 0, len(text))
+        yield Document(f"p{number:07d}", "", text, f"{number}.txt", "text", (block,), values)
 
 
 @contextmanager
@@ -87,31 +108,31 @@ def connect(url: str, autocommit: bool = False) -> psycopg.Connection[Any]:
     return psycopg.connect(url, autocommit=autocommit, options=path)
 
 
-def fill(url: str, embedder: Static, wanted: int) -> dict[str, object]:
-    """Load, then build the index of the vectors; nothing if there is something already."""
-    with connect(url) as db:
-        if db.execute("SELECT 1 FROM passage LIMIT 1").fetchone():
-            return {}
-        say(f"loading {wanted:,} passages")
-        start = time.perf_counter()
-        loader = Loader(db, TENANT, embedder)
-        loader.load(varied(passages(min(wanted, DISTINCT)), wanted))
-        loaded = time.perf_counter() - start
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def fill(url: str, engine: Engine, wanted: int) -> dict[str, object]:
+    """Take the passages in, embed them, build the index of the vectors; nothing if there is
+    something already."""
+    if engine.resolve().revision:
+        return {}
+    say(f"taking in {wanted:,} passages")
+    told: dict[str, object] = {}
+    told["ingest_s"] = _seconds(lambda: engine.take_in(Request(documents(wanted)), wait=False))
+    say("embedding them")
+    told["embed_s"] = _seconds(engine.index)
+    told["load_peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    say("building the index of the vectors")
+    told["index_s"] = _seconds(lambda: engine.store.tend(engine.scope))
     with connect(url, autocommit=True) as db:
         say("vacuuming")
         db.execute("VACUUM ANALYZE")
-        say("building the index of the vectors")
-        start = time.perf_counter()
-        build_index(db, TENANT, loader.space)
-        built = time.perf_counter() - start
-        sizes = dict(db.execute(_SIZES).fetchall())
-    told: dict[str, object] = {
-        "load_s": round(loaded), "load_peak_mb": round(peak), "index_s": round(built),
-        "megabytes": sizes,
-    }  # fmt: skip
+        told["megabytes"] = dict(db.execute(_SIZES).fetchall())
     say(json.dumps(told))
     return told
+
+
+def _seconds(call: Callable[[], object]) -> int:
+    start = time.perf_counter()
+    call()
+    return round(time.perf_counter() - start)
 
 
 _SIZES = """
@@ -156,15 +177,17 @@ class Truth:
         with connect(url) as db:
             (size,) = db.execute("SELECT max(number) FROM passage").fetchone() or (0,)
             self.scores = np.full((len(asked), size + 1), -2.0, np.float32)
+            self.names = np.zeros(size + 1, np.int64)
             with db.cursor(name="vectors", binary=True) as cursor:
                 cursor.execute(
-                    "SELECT p.number, e.vector FROM passage p JOIN embedding e USING"
+                    "SELECT p.number, p.node_id, e.vector FROM passage p JOIN embedding e USING"
                     " (tenant, repository, text_hash) WHERE p.tenant = %s",
                     (TENANT,),
                 )
                 while rows := cursor.fetchmany(20_000):
-                    numbers = [number for number, _ in rows]
-                    data = b"".join(memoryview(vector)[4:] for _, vector in rows)
+                    numbers = [number for number, _, _ in rows]
+                    self.names[numbers] = [int(name[1:]) for _, name, _ in rows]
+                    data = b"".join(memoryview(vector)[4:] for _, _, vector in rows)
                     vectors = np.frombuffer(data, ">f4").reshape(len(rows), -1)
                     self.scores[:, numbers] = asked @ vectors.astype(np.float32).T
 
@@ -172,8 +195,8 @@ class Truth:
         scores = self.scores[question]
         numbers = np.arange(len(scores))
         if kept is not None:
-            numbers = numbers[numbers % FACETS[kept[0]] == int(kept[1])]
-        numbers = numbers[numbers > 0]
+            numbers = numbers[self.names % FACETS[kept[0]] == int(kept[1])]
+        numbers = numbers[self.names[numbers] > 0]
         some = min(4 * k, len(numbers) - 1)
         best = numbers[np.argpartition(-scores[numbers], some)[: some + 1]]
         return best[np.lexsort((best, -scores[best]))][:k]
@@ -193,7 +216,7 @@ class ExactDense:
         kept = (within.filters[0].key, within.filters[0].values[0]) if within.filters else None
         numbers = self._truth.nearest(question, k, kept)
         scores = self._truth.scores[question]
-        names = [f"p{number:07d}" for number in numbers]
+        names = [f"p{name:07d}" for name in self._truth.names[numbers]]
         return Neighbours(
             [
                 Match(int(number), name, name, float(scores[number]))
@@ -383,12 +406,11 @@ def main() -> None:
     more, others, asked = some[:count], some[count : 2 * count], some[2 * count :]
     result: dict[str, object] = {"passages": given.passages}
     with server(given.url) as url, tempfile.TemporaryDirectory() as folder:
-        open_store(url).close()
-        result |= fill(url, embedder, given.passages)
         settings = Settings(store=url, tenant=TENANT, organization=BENCH, repository=BENCH)
         chunker = FixedChunker(embedder.count)
         cached = CachedVectors(embedder, some)
         engine = Engine(settings, open_store(url), cached, lambda: chunker, Path(folder))
+        result |= fill(url, engine, given.passages)
         say("scanning all vectors for the exact answers")
         vectors = [cached.embed_query(text).vector for text in asked]
         truth = Truth(url, Path(folder), np.array(vectors))

@@ -384,6 +384,38 @@ def test_a_large_copy_is_known_to_the_planner_too(
     file.close()
 
 
+def test_the_planner_hears_of_a_repository_that_is_small_among_others(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    """Or it would take it for empty: all that is common was heard of."""
+    put(store, *(tree(f"d{n}", [f"word{n} {m}" for m in range(700)]) for n in range(10)))
+    for size in (300, 300):  # in commits that are small
+        with store.commit(OTHER) as writer:
+            for n in range(size):
+                writer.put(tree(f"e{size}{n}{writer.revision}", [f"verb{n}"]))
+    with psycopg.connect(postgres_url, options="-c search_path=sourcebook,public") as db:
+        row = db.execute("SELECT max(number) FROM repository").fetchone()
+        assert row is not None
+        values = {"tenant": OTHER.tenant, "repository": row[0], "space": 1, "hashes": ["a", "b"]}
+        plan = db.execute(f"EXPLAIN {STATEMENTS['claimed_texts']}".encode(), values).fetchall()
+    assert "Filter: (text_hash" not in str(plan), "\n".join(line for (line,) in plan)
+
+
+def test_a_locked_table_does_not_keep_the_planner_from_the_others(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    sizes = (
+        "SELECT sum(greatest(c.reltuples, 0)) FROM pg_class c "
+        "WHERE c.relkind = 'r' AND c.relname ~ '^passage_[0-9]$'"
+    )
+    with psycopg.connect(postgres_url) as db, psycopg.connect(postgres_url) as other:
+        db.execute("TRUNCATE sourcebook.passage")  # nothing is known of it
+        db.commit()
+        other.execute("LOCK TABLE sourcebook.facet_value IN SHARE UPDATE EXCLUSIVE MODE")
+        put(store, *(tree(f"d{n}", [f"word{n}"]) for n in range(1000)))
+        assert (db.execute(sizes).fetchone() or (0,))[0] >= 1000
+
+
 def test_a_value_with_the_hash_of_another_one_stops_nobody(store: PostgresStore) -> None:
     known = "TEXTCOLLBYfGiJUETHQ4h{}cKSMd5zYpgqf1YRDhkmxHkhPWptrkoyz28wnI9V0aHeAuaKnak"
     same = known.format("A"), known.format("E")

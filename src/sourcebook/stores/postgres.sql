@@ -476,13 +476,16 @@ DO UPDATE SET worker = excluded.worker, until = excluded.until WHERE c.until <= 
 RETURNING text_hash
 
 -- name: claimed_texts
+-- Of any passage with that hash: it stands for the text. (The first of them would be looked for by going
+-- through all passages, where the planner has not heard of the repository yet.)
 SELECT w.text_hash, p.context, p.body,
   coalesce((
     SELECT f.attempts FROM failure f
     WHERE {mine f} AND f.space = :space AND f.text_hash = w.text_hash), 0)
 FROM unnest(:hashes::text[]) w(text_hash)
-JOIN passage p ON {mine p} AND p.number = (
-  SELECT min(same.number) FROM passage same WHERE {mine same} AND same.text_hash = w.text_hash)
+CROSS JOIN LATERAL (
+  SELECT p.context, p.body FROM passage p
+  WHERE {mine p} AND p.text_hash = w.text_hash LIMIT 1) p
 
 -- name: renew_claims
 UPDATE claim c SET until = :until WHERE {mine c} AND c.space = :space AND c.worker = :worker
@@ -655,10 +658,10 @@ SELECT :tenant, :repository, w.key, w.value FROM unnest(:keys::text[], :values::
 ON CONFLICT DO NOTHING RETURNING number, key, value
 
 -- name: facet_values
--- All pairs of one of these keys and one of these values.
+-- All pairs of a key and a value with these hashes. Given as values they are hashed once more, and each
+-- row is looked up in them; as the result of a SELECT they would be gone through for every row.
 SELECT v.number, v.key, v.value FROM facet_value v
-WHERE {mine v} AND md5(v.key) = ANY (ARRAY(SELECT md5(w) FROM unnest(:keys::text[]) w))
-  AND md5(v.value) = ANY (ARRAY(SELECT md5(w) FROM unnest(:values::text[]) w))
+WHERE {mine v} AND md5(v.key) = ANY (:keys::text[]) AND md5(v.value) = ANY (:values::text[])
 
 -- name: add_facet
 INSERT INTO facet (tenant, repository, pair, passage)

@@ -83,10 +83,11 @@ class CommitWriter:
         if not self._waiting.documents.isdisjoint(element_ids):
             self._write()
         rows = self._run("current", elements=list(element_ids)).fetchall()
-        found = {element: (content, recipe, source) for element, content, recipe, source in rows}
-        # SQLite reads a list only up to a NUL: such an id may be there all the same.
-        self._absent.update(e for e in element_ids if e not in found and "\0" not in e)
-        return found
+        live = {element: (content, recipe, source) for element, content, recipe, source in rows}
+        # SQLite reads what is in a list only up to a NUL: such an id may be there all the same, and
+        # another one is found for it.
+        self._absent.update(e for e in element_ids if e not in live and "\0" not in e)
+        return {e: live[e] for e in element_ids if e in live}
 
     def put(self, tree: Tree) -> Mapping[str, int]:
         """Make the live rows of this document those of the tree; equal rows stay.
@@ -106,7 +107,7 @@ class CommitWriter:
         passages = {(row.digest,): row for row in passage_rows(tree)}
         with _Breaking(self):
             made = {
-                "nodes": self._put_nodes(tree, nodes),
+                "nodes": self._put_nodes(tree, nodes, labels),
                 "links": self._put_links(tree.element_id, links),
                 "passages": self._put_passages(tree.element_id, passages),
             }
@@ -137,9 +138,7 @@ class CommitWriter:
 
     # --- rows ----------------------------------------------------------------------------------
 
-    def _put_nodes(self, tree: Tree, wanted: Mapping[Row, Any]) -> int:
-        labels = labels_of_tree(tree)
-
+    def _put_nodes(self, tree: Tree, wanted: Mapping[Row, Any], labels: str | None) -> int:
         def add(new: Iterable[Row]) -> None:
             content = digest(tree.text)
             self._waiting.contents[content] = tree.text

@@ -7,8 +7,10 @@ pass at most for all of them, and only those that are not new.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import md5
 
+from sourcebook.stores.postgres.adapt import escaped
 from sourcebook.stores.statements import Facet, Statements
 
 _KNOWN = 100_000
@@ -46,7 +48,10 @@ class Facets:
 
     def _numbers(self, db: Statements, repository: int, pairs: list[Pair]) -> Mapping[Pair, int]:
         """None for a pair that was made to have the hash of another one: no filter finds it."""
-        numbers = {p: self._known[repository, p] for p in pairs if (repository, p) in self._known}
+        numbers = {}
+        for pair in pairs:
+            if number := self._known.pop((repository, pair), None):
+                numbers[pair] = self._known[repository, pair] = number  # the last to be forgotten
         new = [pair for pair in pairs if pair not in numbers]
         if not new:
             return numbers
@@ -57,10 +62,16 @@ class Facets:
         there = [pair for pair in new if pair not in numbers]
         if there:
             keys, values = map(list, zip(*there, strict=True))
-            given = {"repository": repository, "keys": keys, "values": values}
-            found = db.run("facet_values", given).fetchall()
+            hashes = {"keys": _hashes(keys), "values": _hashes(values)}
+            found = db.run("facet_values", {"repository": repository, **hashes}).fetchall()
             numbers.update(((key, value), number) for number, key, value in found)
-        if len(self._known) > _KNOWN:
-            self._known.clear()
         self._known.update(((repository, p), numbers[p]) for p in new if p in numbers)
+        while len(self._known) > _KNOWN:
+            del self._known[next(iter(self._known))]
         return numbers
+
+
+def _hashes(texts: Iterable[str]) -> list[str]:
+    """As the database computes them of what it holds; they are an index's keys, no protection."""
+    different = dict.fromkeys(texts)
+    return [md5(escaped(t).encode(), usedforsecurity=False).hexdigest() for t in different]

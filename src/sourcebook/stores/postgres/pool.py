@@ -30,7 +30,7 @@ _ALIVE: dict[str, Any] = {
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
-    "tcp_user_timeout": 30_000,
+    "tcp_user_timeout": 120_000,
 }
 """A machine that is gone is found out: a client's, and what it held is let go; the server's, by who
 has said something and hears nothing (for a quarter of an hour otherwise)."""

@@ -44,7 +44,7 @@ class Session:
         self.db = db
         self.tenant = tenant
         self.repository = -1
-        self.new_passages = 0
+        self.new_passages = self.last_passage = 0
         self.another: Another = nullcontext
         """For a part of the work that can be done beside; None where no connection is free."""
         self._to_index: list[tuple[int, int, bool, bytes]] = []
@@ -76,7 +76,7 @@ class Session:
     def take_back(self) -> None:
         self._to_index.clear()
         self._facets.clear()
-        self.new_passages = 0
+        self.new_passages = self.last_passage = 0
         self.db.rollback()
 
     def array(self, items: Sequence[str]) -> object:
@@ -100,6 +100,7 @@ class Session:
     ) -> None:
         self.repository = repository
         self.new_passages += len(passages)
+        self.last_passage = max([self.last_passage, *(number for number, *_ in passages)])
         self._to_index.extend(passages)
         self._facets.add(repository, facets)
         if len(self._to_index) >= _INDEXED_AT_ONCE:

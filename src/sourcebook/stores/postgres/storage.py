@@ -36,27 +36,35 @@ WHERE d.datname = current_database() AND s.mean_exec_time > 100
 ORDER BY s.total_exec_time DESC LIMIT 5
 """
 
+_ESTIMATED = """
+EXPLAIN (FORMAT JSON) SELECT 1 FROM sourcebook.passage p WHERE p.tenant = {} AND p.repository = {}
+"""
 _PARTITION = """
-SELECT c.relname::text, c.relpages, pg_relation_size(c.oid) / current_setting('block_size')::integer
-FROM passage p JOIN pg_class c ON c.oid = p.tableoid WHERE p.tenant = %s LIMIT 1
+SELECT p.number FROM generate_series(0, 7) p(number)
+WHERE satisfies_hash_partition('sourcebook.passage'::regclass, 8, p.number, %s::text)
 """
 _WRITTEN = ("content", "node", "link", "passage", "facet", "term", "posting")
 """Tables that a commit adds to, which are partitioned alike."""
+_FEW = 0.1
+"""Of the passages that are there: a plan for so few is another one."""
+_LONGEST_S = 60
 
 
-def learn_sizes(db: psycopg.Connection[Any], tenant: str) -> None:
-    """Where a tenant's tables have become much larger than the planner thinks, it is told so now:
-    until the server's own upkeep comes round it would read whole tables. Only the owner can
-    do it."""
-    db.execute("SET lock_timeout = '1s'")
-    db.execute("SELECT set_config('sourcebook.tenant', %s, false)", (tenant,))
-    partition, known, pages = db.execute(_PARTITION, (tenant,)).fetchone() or ("", 0, 0)
-    if pages <= 2 * known:
-        return
-    number = partition.rpartition("_")[2]
-    tables = [sql.Identifier("facet_value")]
-    tables += [sql.Identifier(f"{table}_{number}") for table in _WRITTEN]
-    db.execute(sql.SQL("ANALYZE {}").format(sql.SQL(", ").join(tables)))
+def learn_sizes(db: psycopg.Connection[Any], tenant: str, repository: int, passages: int) -> None:
+    """Where the planner takes a repository for much smaller than it is, as it does with a new one,
+    it is told of it now: it would read all rows of it for each that is wanted, until the server's
+    own upkeep comes round. Only the owner can do it. Nobody is waited for, and nothing stays with
+    the connection, which a pooler may share."""
+    with db.transaction():
+        db.execute(f"SET LOCAL statement_timeout = '{_LONGEST_S}s'".encode())
+        asked = sql.SQL(_ESTIMATED).format(sql.Literal(tenant), sql.Literal(repository))
+        [([explained],)] = db.execute(asked).fetchall()
+        if explained["Plan"]["Plan Rows"] >= _FEW * passages:
+            return
+        (number,) = db.execute(_PARTITION, (tenant,)).fetchone() or (0,)
+        names = ["facet_value", *(f"{table}_{number}" for table in _WRITTEN)]
+        tables = sql.SQL(", ").join(sql.Identifier("sourcebook", name) for name in names)
+        db.execute(sql.SQL("ANALYZE (SKIP_LOCKED) {}").format(tables))
 
 
 def storage(db: psycopg.Connection[Any]) -> dict[str, Json]:

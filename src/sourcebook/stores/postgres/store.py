@@ -37,7 +37,7 @@ from sourcebook.stores.rows import to_json
 from sourcebook.stores.statements import Statements
 
 _LARGE = 500
-"""New passages of a commit after which statistics may have become wrong; a copy's are so many."""
+"""So often, in passages of a repository, it is looked at whether the planner knows of them."""
 
 
 class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
@@ -156,11 +156,12 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
                 whose = to_json([alone.tenant, alone.organization, alone.repository])
                 session.run("alone", {"whose": whose})
             yield session
-        if session.new_passages >= _LARGE:
-            with suppress(SourcebookError), self._owner() as db:  # what was committed stays so
-                learn_sizes(db, escaped(tenant))
         if session.new_passages:
             self._wake(session)
+        last = session.last_passage
+        if last // _LARGE > (last - session.new_passages) // _LARGE:
+            with suppress(SourcebookError), translating(self.name), self._primary.connect() as db:
+                learn_sizes(db, escaped(tenant), session.repository, last)
 
     def _wake(self, session: Session) -> None:
         """After the commit: a transaction that notifies waits for all others that do. Workers look
