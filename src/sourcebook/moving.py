@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -93,6 +93,16 @@ class Copied:
     resumed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A repository that the target has from an earlier copy."""
+
+    scope: Scope
+    revision: int
+    newest: int
+    """The source's: what came after `revision` was not copied."""
+
+
 def copy(source: Store, target: Store, progress: Progress | None = None) -> list[Copied]:
     """Every repository of the source, and its API keys. One that was copied before stays as it was
     then."""
@@ -107,6 +117,15 @@ def copy(source: Store, target: Store, progress: Progress | None = None) -> list
     for key in source.keys(None):
         target.take_in_key(key)
     return made
+
+
+def kept(source: Store, target: Store, made: Sequence[Copied]) -> list[Kept]:
+    """Those that a copy, which made these, has left as they were."""
+    scopes = set(source.repositories()) - {each.scope for each in made}
+    return [
+        Kept(scope, _head(target, scope), _head(source, scope))
+        for scope in sorted(scopes, key=lambda s: (s.tenant, s.organization, s.repository))
+    ]
 
 
 def _was_copied(source: Store, target: Store, scope: Scope) -> bool:

@@ -86,3 +86,13 @@ def test_a_store_on_a_server_is_worked_with(
     assert loaded["repositories"] == [
         {**on("copy", url, f"sqlite:///{tmp_path}/other.db")["repositories"][0], "resumed": False}
     ]
+
+
+def test_a_copy_that_is_there_already_is_named(both: tuple[str, str], cli: Cli) -> None:
+    again = cli("copy", *both)
+    assert "default/default: there already, at revision 2\n" in again.out
+    assert cli("ingest", "notes/leave.md", "--meta", "who=joe").status == 0
+    later = cli("copy", *both)
+    assert "at revision 2, and left so; copy into a new store to have it at 3" in later.out
+    kept = cli("copy", *both, "--json").data["kept"]
+    assert [(each["revision"], each["newest"]) for each in kept] == [(2, 3)]

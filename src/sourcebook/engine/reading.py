@@ -35,7 +35,7 @@ class Reading(Core):
         with history.steady(self.store, self.scope, revision):
             node = self.store.node(self.scope, node_id, revision)
             if node is None:
-                at = f"read context {read_context.selector}"
+                at = f"revision {revision}"
                 raise NotFound(
                     f"there is no node {node_id!r} at {at}; `sourcebook list` shows the ids"
                 )

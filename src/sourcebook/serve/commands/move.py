@@ -34,12 +34,17 @@ def copy(
     it goes on where it was stopped."""
     from sourcebook.bootstrap import shown
     from sourcebook.moving import copy as copy_all
+    from sourcebook.moving import kept
 
     if source == target:
         raise InvalidInput("a store cannot be copied into itself", field="target")
     with _opened(source, ctx) as here, _opened(target, ctx) as there, _told() as progress:
         made = copy_all(here, there, progress)
+        left = kept(here, there, made)
     data = {"from": shown(source), "to": shown(target), **_summary(made)}
+    data["kept"] = [
+        {**_named(each.scope), "revision": each.revision, "newest": each.newest} for each in left
+    ]
     return Reply(data, partial(_show, data), as_json)
 
 
@@ -106,9 +111,7 @@ def _summary(made: list[Copied]) -> dict[str, Any]:
     return {
         "repositories": [
             {
-                "tenant": each.scope.tenant,
-                "organization": each.scope.organization,
-                "repository": each.scope.repository,
+                **_named(each.scope),
                 "revision": each.revision,
                 "rows": dict(each.rows),
                 "digest": each.digest,
@@ -119,7 +122,19 @@ def _summary(made: list[Copied]) -> dict[str, Any]:
     }
 
 
+def _named(scope: Scope) -> dict[str, str]:
+    whose = {"tenant": scope.tenant, "organization": scope.organization}
+    return {**whose, "repository": scope.repository}
+
+
 def _show(data: dict[str, Any], out: Console) -> None:
+    for each in data.get("kept", ()):
+        said = (
+            f"{each['tenant']}/{each['repository']}: there already, at revision {each['revision']}"
+        )
+        if each["newest"] > each["revision"]:
+            said += f", and left so; copy into a new store to have it at {each['newest']}"
+        out.print(Text(said), soft_wrap=True)
     for each in data["repositories"]:
         rows = sum(each["rows"].values())
         place = f"{each['tenant']}/{each['repository']} at revision {each['revision']}"
