@@ -29,6 +29,11 @@ class Facets:
     def add(self, repository: int, facets: Sequence[Facet]) -> None:
         self._waiting.setdefault(repository, []).extend(facets)
 
+    @property
+    def count(self) -> int:
+        """Those that wait."""
+        return sum(map(len, self._waiting.values()))
+
     def clear(self) -> None:
         self._waiting.clear()
         self._known.clear()

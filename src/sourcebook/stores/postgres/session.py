@@ -22,8 +22,11 @@ from sourcebook.stores.postgres.statements import STATEMENTS
 from sourcebook.stores.rows import Row
 from sourcebook.stores.statements import Cursor, Facet, Values
 
-_INDEXED_AT_ONCE = 2000
-"""Passages: postings are written in few large pieces."""
+_INDEXED_AT_ONCE = 16 << 20
+"""Bytes of terms, those of some 20,000 short passages: postings are written in few large pieces.
+Each fills up the last block of every term, and a transaction goes past all that it filled up
+before."""
+_FACETS_AT_ONCE = 20_000
 
 
 class Manner(NamedTuple):
@@ -48,6 +51,7 @@ class Session:
         self.another: Another = nullcontext
         """For a part of the work that can be done beside; None where no connection is free."""
         self._to_index: list[tuple[int, int, bool, bytes]] = []
+        self._bytes = 0
         self._facets = Facets()
 
     def run(self, name: str, values: Values) -> Cursor:
@@ -74,7 +78,7 @@ class Session:
         return {"tenant": self.tenant, "repository": self.repository, **values}
 
     def take_back(self) -> None:
-        self._to_index.clear()
+        self._forget()
         self._facets.clear()
         self.new_passages = self.last_passage = 0
         self.db.rollback()
@@ -103,15 +107,25 @@ class Session:
         self.last_passage = max([self.last_passage, *(number for number, *_ in passages)])
         self._to_index.extend(passages)
         self._facets.add(repository, facets)
-        if len(self._to_index) >= _INDEXED_AT_ONCE:
-            self.settle()
+        self._bytes += sum(len(terms) for *_, terms in passages)
+        if self._bytes >= _INDEXED_AT_ONCE:
+            self._index()
+        if self._facets.count >= _FACETS_AT_ONCE:
+            self._facets.settle(self)
 
     def settle(self) -> None:
         """Write what waits to be written; the last thing before the end of the transaction."""
+        self._index()
+        self._facets.settle(self)
+
+    def _index(self) -> None:
         if self._to_index:
             search.index_passages(self, self.repository, self._to_index)
-            self._to_index.clear()
-        self._facets.settle(self)
+            self._forget()
+
+    def _forget(self) -> None:
+        self._to_index.clear()
+        self._bytes = 0
 
     def drop_from_index(self, repository: int) -> None:
         self.run("drop_facet_values", {"repository": repository})
