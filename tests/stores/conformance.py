@@ -245,10 +245,34 @@ class StoreConformance(Properties):
             within = Within(1, filters=(Filter(*wanted),))
             assert len(store.sparse_search(SCOPE, query, 99, within)) == count
 
-    def test_an_id_may_hold_a_nul(self, store: Store) -> None:
-        put(store, tree("a\0b", ["1"]))
+    @pytest.mark.parametrize("few", [2, 3])
+    def test_a_commit_of_many_documents_knows_which_were_live(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch, few: int
+    ) -> None:
+        """Whether they are few enough to be remembered or not."""
+        monkeypatch.setattr(writer_module, "_AT_ONCE", 4)
+        monkeypatch.setattr(writer_module, "_FEW", few)
+        put(store, tree("gone", ["0"]), *(tree(name, [name]) for name in ("a", "b", "c\0d")))
         with store.commit(SCOPE) as writer:
-            writer.current(["a\0b", "c"])
+            writer.end("gone")
+        with store.commit(SCOPE) as writer:
+            for n in range(9):
+                assert writer.current([f"d{n}"]) == {}
+                writer.put(tree(f"d{n}", [f"{n}"]))
+            writer.put(tree("a", ["other"]))
+            writer.end("b")
+            found = writer.current(["a", "b", "gone", "d3", "new"])
+            assert {name: content for name, (content, *_) in found.items()} == {
+                "a": digest("other"), "d3": digest("3"),
+            }  # fmt: skip
+            assert not any(writer.put(tree("c\0d", ["c\0d"])).values())
+            assert writer.put(tree("gone", ["0"]))["passages"] == 1
+        assert bodies(store, 3) == {"other", "c\0d", "0", *map(str, range(9))}
+
+    def test_an_id_may_hold_a_nul(self, store: Store) -> None:
+        put(store, tree("a", ["0"]), tree("a\0b", ["1"]))
+        with store.commit(SCOPE) as writer:
+            assert "a" not in writer.current(["a\0b", "c"])
             assert not any(writer.put(tree("a\0b", ["1"])).values())
         assert head(store) == 1
 

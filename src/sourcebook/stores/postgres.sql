@@ -600,6 +600,11 @@ INSERT INTO generated (tenant, repository, key, text) VALUES (?, ?, ?, ?) ON CON
 SELECT n.element_id, n.content_hash, n.recipe, n.source FROM node n
 WHERE {mine n} AND n.element_id = ANY (:elements::text[]) AND {alive n} AND n.parent_id IS NULL
 
+-- name: live_before
+SELECT n.element_id, n.content_hash, n.recipe, n.source FROM node n
+WHERE {mine n} AND {alive n} AND n.parent_id IS NULL AND n.born <= :revision
+LIMIT :limit
+
 -- name: live_elements
 SELECT n.element_id, n.source FROM node n
 WHERE {mine n} AND {alive n} AND n.parent_id IS NULL

@@ -712,6 +712,11 @@ SELECT n.element_id, n.content_hash, n.recipe, n.source FROM json_each(:elements
 CROSS JOIN node n ON n.repository = :repository AND n.element_id = e.value
   AND n.died IS NULL AND n.parent_id IS NULL
 
+-- name: live_before
+SELECT n.element_id, n.content_hash, n.recipe, n.source FROM node n
+WHERE n.repository = :repository AND n.died IS NULL AND n.parent_id IS NULL AND n.born <= :revision
+LIMIT :limit
+
 -- name: live_elements
 -- Documents of a source or below it ('0' is the character after '/'), or all of them.
 SELECT element_id, source FROM node

@@ -29,6 +29,8 @@ _TERMS = 12
 """Of the columns of a passage."""
 _AT_ONCE = 1000
 """Rows, or documents, that wait to be written."""
+_FEW = 5000
+"""Documents that are remembered, where a repository has no more."""
 _CHARACTERS = 4_000_000
 """Of the documents that wait."""
 
@@ -63,6 +65,11 @@ class CommitWriter:
         self._last_passage: int | None = None
         self._absent: set[str] = set()
         """Documents that are not live, so that nothing of theirs is."""
+        self._touched: set[str] = set()
+        """Those of this commit."""
+        self._before: Mapping[str, tuple[str, str, str]] | None = None
+        """All that were live, where it was looked for and they are few."""
+        self._looked = False
         self._waiting = _Waiting()
         self._closed = ""
         self.result: Mapping[str, object] | None = None
@@ -80,14 +87,30 @@ class CommitWriter:
     def current(self, element_ids: Sequence[str]) -> Mapping[str, tuple[str, str, str]]:
         """(content hash, recipe, source) of those that are live documents."""
         self._require_open()
-        if not self._waiting.documents.isdisjoint(element_ids):
+        before = self._few_before()
+        asked = [e for e in element_ids if before is None or e in self._touched]
+        if not self._waiting.documents.isdisjoint(asked):
             self._write()
-        rows = self._run("current", elements=list(element_ids)).fetchall()
-        live = {element: (content, recipe, source) for element, content, recipe, source in rows}
-        # SQLite reads what is in a list only up to a NUL: such an id may be there all the same, and
-        # another one is found for it.
-        self._absent.update(e for e in element_ids if e not in live and "\0" not in e)
-        return {e: live[e] for e in element_ids if e in live}
+        rows = self._run("current", elements=asked).fetchall() if asked else ()
+        found = {element: (content, recipe, source) for element, content, recipe, source in rows}
+        live = {}
+        for element in element_ids:
+            known = found if before is None or element in self._touched else before
+            if element in known:
+                live[element] = known[element]
+            elif "\0" not in element:  # SQLite reads a list only up to it: it may be there
+                self._absent.add(element)
+        return live
+
+    def _few_before(self) -> Mapping[str, tuple[str, str, str]] | None:
+        """All documents that were live, where these are few: a planner that has not heard of a
+        repository yet goes through all that a large commit has written, for each time it asks."""
+        if not self._looked and len(self._touched) >= _AT_ONCE:
+            self._looked = True
+            rows = self._run("live_before", revision=self._head, limit=_FEW + 1).fetchall()
+            if len(rows) <= _FEW:
+                self._before = {e: (content, recipe, source) for e, content, recipe, source in rows}
+        return self._before
 
     def put(self, tree: Tree) -> Mapping[str, int]:
         """Make the live rows of this document those of the tree; equal rows stay.
@@ -165,6 +188,7 @@ class CommitWriter:
 
     def _wait_with(self, element_id: str) -> None:
         """For those of other documents, until there are many."""
+        self._touched.add(element_id)
         self._waiting.documents.add(element_id)
         if self._waiting.many:
             self._write()
