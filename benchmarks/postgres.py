@@ -112,6 +112,7 @@ def fill(url: str, engine: Engine, wanted: int) -> dict[str, object]:
     """Take the passages in, embed them, build the index of the vectors; nothing if there is
     something already."""
     if engine.resolve().revision:
+        assert not engine.index_health().pending, "it was loaded in part; make the database anew"
         return {}
     say(f"taking in {wanted:,} passages")
     told: dict[str, object] = {}

@@ -123,8 +123,9 @@ def kept(source: Store, target: Store, made: Sequence[Copied]) -> list[Kept]:
     """Those that a copy, which made these, has left as they were."""
     scopes = set(source.repositories()) - {each.scope for each in made}
     return [
-        Kept(scope, _head(target, scope), _head(source, scope))
+        Kept(scope, there, _head(source, scope))
         for scope in sorted(scopes, key=lambda s: (s.tenant, s.organization, s.repository))
+        if (there := _head(target, scope))  # else it is newer than the copy
     ]
 
 

@@ -599,9 +599,11 @@ class Store(Protocol):
         ...
 
     # quality
-    def unscored(self, scope: Scope, analyzer: str, limit: int, since: int = 0) -> list[Node]:
-        """Node versions born at that revision or later that this analyzer has not scored yet,
-        oldest first."""
+    def unscored(
+        self, scope: Scope, analyzer: str, limit: int, since: int = 0, after: int = 0
+    ) -> dict[int, Node]:
+        """Node versions born at that revision or later that this analyzer has not scored yet, each
+        once, oldest first: by a number that rises, from the one behind `after` on."""
         ...
 
     def put_quality(self, scope: Scope, analyzer: str, scores: Mapping[str, Json]) -> None: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from sourcebook.model import Node, Scope
 from sourcebook.ports import Store
@@ -18,22 +18,21 @@ _READ_CHARACTERS = 1_000_000
 def rate(store: Store, scope: Scope, since: int = 0) -> int:
     """Score every node version since a revision that today's analyzer has not seen; returns how
     many there were."""
-    done = 0
-    while nodes := store.unscored(scope, QUALITY_VERSION, _RATED, since):
+    done = after = 0
+    while nodes := store.unscored(scope, QUALITY_VERSION, _RATED, since, after):
         scores = {}
-        for piece in _readable(nodes):
+        for piece in _readable(nodes.values()):
             for node, text in zip(piece, store.texts(scope, piece), strict=True):
                 if text is not None:  # retention may drop it meanwhile
                     rated = score(text, kind=node.kind, title=node.title)
                     scores[node.version_id] = rated.to_dict()
         store.put_quality(scope, QUALITY_VERSION, scores)
         done += len(scores)
-        if not scores:
-            break
+        after = max(nodes)
     return done
 
 
-def _readable(nodes: Sequence[Node]) -> Iterator[list[Node]]:
+def _readable(nodes: Iterable[Node]) -> Iterator[list[Node]]:
     """Pieces whose texts are read at a time."""
     piece: list[Node] = []
     size = 0

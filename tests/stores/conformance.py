@@ -757,13 +757,17 @@ class StoreConformance(Properties):
         put(store, tree("a", ["one", "two"]))
         put(store, tree("a", ["one", "three"]))
         todo = store.unscored(SCOPE, "1", 100)
-        versions = [node.version_id for node in todo]
+        numbers, versions = list(todo), [node.version_id for node in todo.values()]
         assert len(set(versions)) == len(versions) >= 5  # old versions too, each once
-        assert store.unscored(SCOPE, "1", 2) == todo[:2]
+        assert numbers == sorted(numbers)
+        assert list(store.unscored(SCOPE, "1", 2)) == numbers[:2]
+        assert list(store.unscored(SCOPE, "1", 100, after=numbers[1])) == numbers[2:]
+        assert list(store.unscored(SCOPE, "1", 2, 2, numbers[-2])) == numbers[-1:]
+        assert store.unscored(SCOPE, "1", 100, after=numbers[-1]) == {}
         assert 0 < len(store.unscored(SCOPE, "1", 100, since=2)) < len(todo)
-        assert store.unscored(SCOPE, "1", 100, since=3) == []
+        assert store.unscored(SCOPE, "1", 100, since=3) == {}
         store.put_quality(SCOPE, "1", {versions[0]: {"overall": 0.5}})
-        assert store.unscored(SCOPE, "1", 100) == todo[1:]
+        assert list(store.unscored(SCOPE, "1", 100)) == numbers[1:]
         assert store.quality(SCOPE, "1", versions) == {versions[0]: {"overall": 0.5}}
         assert store.quality(SCOPE, "2", versions) == {}
         assert store.quality(OTHER, "1", versions) == {}

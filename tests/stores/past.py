@@ -67,7 +67,7 @@ def embed(store: Store, scope: Scope) -> None:
         rows = [units(1, seed=int(p.text_hash[:6], 16))[0] for p in todo]
         coded = [p.text.encode() for p in todo]
         store.put_vectors(scope, SPACE, [p.text_hash for p in todo], np.array(rows), coded)
-    nodes = store.unscored(scope, "1", 10_000)
+    nodes = store.unscored(scope, "1", 10_000).values()
     store.put_quality(scope, "1", {n.version_id: {"overall": len(n.id)} for n in nodes})
 
 

@@ -144,6 +144,7 @@ def _products(rows: Vectors, others: Vectors) -> Vectors:
     precision has other last bits with every kernel, so with every processor."""
     if not len(rows):
         return np.zeros((0, len(others)), np.float32)
+    rows, others = (np.ascontiguousarray(each, np.float32) for each in (rows, others))
     found: Vectors = np.array(numkong.cdist(rows, others, metric="dot"), np.float32)
     return found
 

@@ -695,13 +695,11 @@ SELECT :tenant, w.* FROM unnest(:1::bigint[], :2::text[], :3::integer[]) w
 -- === quality =====================================================================================
 
 -- name: unscored
-SELECT {node_columns n} FROM (
-  SELECT DISTINCT ON (n.version_id) n.* FROM node n
-  -- A lookup for each node: a join might read all of `quality` for every one.
-  WHERE {mine n} AND n.born >= :since AND (
-    SELECT 1 FROM quality q
-    WHERE {mine q} AND q.version_id = n.version_id AND q.analyzer = :analyzer LIMIT 1) IS NULL
-  ORDER BY n.version_id, n.number) n
+SELECT n.number, {node_columns n} FROM node n
+-- A lookup for each node: a join might read all of `quality` for every one.
+WHERE {mine n} AND n.born >= :since AND n.number > :after AND (
+  SELECT 1 FROM quality q
+  WHERE {mine q} AND q.version_id = n.version_id AND q.analyzer = :analyzer LIMIT 1) IS NULL
 ORDER BY n.number LIMIT :limit
 
 -- name: add_quality

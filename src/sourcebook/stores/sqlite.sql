@@ -794,13 +794,15 @@ INSERT INTO term (repository, text, id) VALUES (?, ?, ?)
 -- === quality =====================================================================================
 
 -- name: unscored
--- Node versions since a revision that this analyzer has not scored, oldest first.
-SELECT {node_columns n} FROM node n
-WHERE n.repository = :repository AND n.born >= :since
+-- Nodes since a revision whose version this analyzer has not scored, oldest first, from the row behind
+-- :after on. Rows of later revisions come later, so the index of revisions has them in order.
+SELECT n.row, {node_columns n} FROM node n
+WHERE n.repository = :repository AND n.row > :after
+  AND n.born >= max(:since, coalesce((SELECT m.born FROM node m WHERE m.row = :after), 0))
   AND NOT EXISTS (
     SELECT 1 FROM quality q
     WHERE q.repository = :repository AND q.version_id = n.version_id AND q.analyzer = :analyzer)
-GROUP BY n.version_id ORDER BY min(n.row) LIMIT :limit
+ORDER BY n.born, n.row LIMIT :limit
 
 -- name: add_quality
 INSERT OR REPLACE INTO quality (repository, version_id, analyzer, scores) VALUES (?, ?, ?, ?)

@@ -188,7 +188,8 @@ class CommitWriter:
 
     def _wait_with(self, element_id: str) -> None:
         """For those of other documents, until there are many."""
-        self._touched.add(element_id)
+        if self._before is not None or not self._looked:
+            self._touched.add(element_id)
         self._waiting.documents.add(element_id)
         if self._waiting.many:
             self._write()

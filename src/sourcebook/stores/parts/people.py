@@ -28,11 +28,18 @@ class People(Core):
 
     # --- quality -------------------------------------------------------------------------------
 
-    def unscored(self, scope: Scope, analyzer: str, limit: int, since: int = 0) -> list[Node]:
-        """Node versions born at that revision or later that this analyzer has not scored yet,
-        oldest first."""
-        rows = self._all("unscored", scope, analyzer=analyzer, limit=limit, since=since)
-        return [to_node(row) for row in rows]
+    def unscored(
+        self, scope: Scope, analyzer: str, limit: int, since: int = 0, after: int = 0
+    ) -> dict[int, Node]:
+        """Node versions born at that revision or later that this analyzer has not scored yet, each
+        once, oldest first: by a number that rises, from the one behind `after` on."""
+        place = {"since": since, "after": after}
+        rows = self._all("unscored", scope, analyzer=analyzer, limit=limit, **place)
+        found: dict[str, tuple[int, Node]] = {}
+        for number, *row in rows:
+            node = to_node(tuple(row))
+            found.setdefault(node.version_id, (number, node))
+        return dict(found.values())
 
     def put_quality(self, scope: Scope, analyzer: str, scores: Mapping[str, Json]) -> None:
         """By version id."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import md5
+from itertools import islice
 
 from sourcebook.stores.postgres.adapt import escaped
 from sourcebook.stores.statements import Facet, Statements
@@ -71,8 +72,8 @@ class Facets:
             found = db.run("facet_values", {"repository": repository, **hashes}).fetchall()
             numbers.update(((key, value), number) for number, key, value in found)
         self._known.update(((repository, p), numbers[p]) for p in new if p in numbers)
-        while len(self._known) > _KNOWN:
-            del self._known[next(iter(self._known))]
+        for oldest in list(islice(self._known, max(len(self._known) - _KNOWN, 0))):
+            del self._known[oldest]
         return numbers
 
 

@@ -26,6 +26,8 @@ _INDEXED_AT_ONCE = 16 << 20
 """Bytes of terms, those of some 20,000 short passages: postings are written in few large pieces.
 Each fills up the last block of every term, and a transaction goes past all that it filled up
 before."""
+_EACH = 100
+"""Bytes that a passage takes beside its terms."""
 _FACETS_AT_ONCE = 20_000
 
 
@@ -107,7 +109,7 @@ class Session:
         self.last_passage = max([self.last_passage, *(number for number, *_ in passages)])
         self._to_index.extend(passages)
         self._facets.add(repository, facets)
-        self._bytes += sum(len(terms) for *_, terms in passages)
+        self._bytes += sum(len(terms) + _EACH for *_, terms in passages)
         if self._bytes >= _INDEXED_AT_ONCE:
             self._index()
         if self._facets.count >= _FACETS_AT_ONCE:

@@ -37,7 +37,7 @@ ORDER BY s.total_exec_time DESC LIMIT 5
 """
 
 _ESTIMATED = """
-EXPLAIN (FORMAT JSON) SELECT 1 FROM sourcebook.passage p WHERE p.tenant = {} AND p.repository = {}
+EXPLAIN (FORMAT JSON) SELECT 1 FROM {} p WHERE p.repository = {}
 """
 _PARTITION = """
 SELECT p.number FROM generate_series(0, 7) p(number)
@@ -53,15 +53,18 @@ _LONGEST_S = 60
 def learn_sizes(db: psycopg.Connection[Any], tenant: str, repository: int, passages: int) -> None:
     """Where the planner takes a repository for much smaller than it is, as it does with a new one,
     it is told of it now: it would read all rows of it for each that is wanted, until the server's
-    own upkeep comes round. Only the owner can do it. Nobody is waited for, and nothing stays with
-    the connection, which a pooler may share."""
+    own upkeep comes round. Only the owner can do it. Nobody is waited for longer than a moment,
+    and nothing stays with the connection, which a pooler may share."""
     with db.transaction():
         db.execute(f"SET LOCAL statement_timeout = '{_LONGEST_S}s'".encode())
-        asked = sql.SQL(_ESTIMATED).format(sql.Literal(tenant), sql.Literal(repository))
+        db.execute("SET LOCAL lock_timeout = '1s'")
+        (number,) = db.execute(_PARTITION, (tenant,)).fetchone() or (0,)
+        # Of one partition, by the repository alone: the tenant would be counted twice.
+        table = sql.Identifier("sourcebook", f"passage_{number}")
+        asked = sql.SQL(_ESTIMATED).format(table, sql.Literal(repository))
         [([explained],)] = db.execute(asked).fetchall()
         if explained["Plan"]["Plan Rows"] >= _FEW * passages:
             return
-        (number,) = db.execute(_PARTITION, (tenant,)).fetchone() or (0,)
         names = ["facet_value", *(f"{table}_{number}" for table in _WRITTEN)]
         tables = sql.SQL(", ").join(sql.Identifier("sourcebook", name) for name in names)
         db.execute(sql.SQL("ANALYZE (SKIP_LOCKED) {}").format(tables))

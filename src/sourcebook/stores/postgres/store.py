@@ -37,7 +37,8 @@ from sourcebook.stores.rows import to_json
 from sourcebook.stores.statements import Statements
 
 _LARGE = 500
-"""So often, in passages of a repository, it is looked at whether the planner knows of them."""
+"""From so many passages of a repository on, and whenever they have doubled, it is looked at whether
+the planner knows of them."""
 
 
 class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
@@ -53,6 +54,8 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
         self._replica = replica
         self._search = self._searcher = Searcher(by_words)
         self._listener = Listener(primary)
+        self._told: dict[int, int] = {}
+        """How many passages of a repository the planner was last told of."""
 
     @classmethod
     def open(
@@ -158,10 +161,15 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
             yield session
         if session.new_passages:
             self._wake(session)
-        last = session.last_passage
-        if last // _LARGE > (last - session.new_passages) // _LARGE:
+            self._learn_sizes(session)
+
+    def _learn_sizes(self, session: Session) -> None:
+        """What was committed stays so, whatever becomes of this."""
+        repository, last = session.repository, session.last_passage
+        if last >= max(2 * self._told.get(repository, 0), _LARGE):
+            self._told[repository] = last
             with suppress(SourcebookError), translating(self.name), self._primary.connect() as db:
-                learn_sizes(db, escaped(tenant), session.repository, last)
+                learn_sizes(db, escaped(session.tenant), repository, last)
 
     def _wake(self, session: Session) -> None:
         """After the commit: a transaction that notifies waits for all others that do. Workers look
