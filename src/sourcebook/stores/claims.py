@@ -9,6 +9,7 @@ it found whether it is still free.
 from __future__ import annotations
 
 import random
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,10 +23,12 @@ from sourcebook.stores.statements import Statements
 
 LOOKS = 3
 """How often what was found may be gone before a claim says that there is nothing."""
-_FOUND = 20_000
+_FOUND = 200_000
 """Texts found at a time."""
 _FRESH = timedelta(seconds=60)
-"""How long what was found is believed."""
+"""How long what was found is believed at least."""
+_RARELY = 30
+"""And so many times as long as the look took, so that it is a small part of the work."""
 _SHOWN = 500
 """Characters of a text and of an error that are kept and shown."""
 _RECENT = timedelta(minutes=5)
@@ -43,6 +46,7 @@ class _Found:
     """The state in which nothing was found."""
     until: str = ""
     """When that may be different all the same."""
+    fresh: timedelta = _FRESH
 
 
 @dataclass(slots=True)
@@ -54,14 +58,16 @@ class Claims:
     def look(self, db: Statements, repository: int, space: int, now: datetime) -> bool:
         """Whether there may be something to claim."""
         held = self._found.get(space)
-        if held and held.hashes and now - held.at < _FRESH:
+        if held and held.hashes and now - held.at < held.fresh:
             return True
         values = {"repository": repository, "space": space, "now": stamp(now)}
         state = db.run("work_state", values).fetchone()
         if held and held.nothing == state and stamp(now) < held.until:
             return False
+        start = time.perf_counter()
         rows = db.run("claimable", {**values, "limit": _FOUND}).fetchall()
         found = _Found(now, deque(row[0] for row in rows))
+        found.fresh = max(_FRESH, timedelta(seconds=_RARELY * (time.perf_counter() - start)))
         if not rows:
             (free,) = db.run("next_free", values).fetchone()
             found.nothing = state
