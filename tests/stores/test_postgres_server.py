@@ -35,6 +35,7 @@ from sourcebook.model import Filter, PreparedQuery, Scope
 from sourcebook.moving import copy
 from sourcebook.ports import Within
 from sourcebook.rating import rate
+from sourcebook.stores import writer as writer_module
 from sourcebook.stores.postgres import store as module
 from sourcebook.stores.postgres.adapt import escaped, unescaped
 from sourcebook.stores.postgres.migrate import ROLE, steps
@@ -465,6 +466,18 @@ def test_messages_to_the_server_do_not_grow_with_documents(
     )
     engine.ingest(tmp_path / "owls.jsonl", wait=False)
     assert len(said) - first < 60 + 3 * 200, "what was live of each is asked for"
+
+
+def test_a_large_first_commit_asks_once_what_was_live(
+    store: PostgresStore, tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "_AT_ONCE", 100)
+    engine = make_engine(store, {"words": WordEmbedder()})
+    lines = (json.dumps({"_id": f"d{n}", "text": f"Owl {n} hunts at night."}) for n in range(1000))
+    (tmp_path / "owls.jsonl").write_text("\n".join(lines))
+    engine.ingest(tmp_path / "owls.jsonl", wait=False)
+    assert said.count("live_before") == 1
+    assert said.count("current") <= 2
 
 
 def test_a_worker_wakes_when_somebody_commits(store: PostgresStore, postgres_url: str) -> None:
