@@ -108,6 +108,13 @@ def connect(url: str, autocommit: bool = False) -> psycopg.Connection[Any]:
     return psycopg.connect(url, autocommit=autocommit, options=path)
 
 
+def engine_on(url: str, embedder: Any, read_url: str | None = None) -> Engine:
+    settings = Settings(store=url, tenant=TENANT, organization=BENCH, repository=BENCH)
+    chunker = FixedChunker(embedder.count)
+    store = open_store(url, read_url=read_url)
+    return Engine(settings, store, embedder, lambda: chunker, Path(tempfile.gettempdir()))
+
+
 def fill(url: str, engine: Engine, wanted: int) -> dict[str, object]:
     """Take the passages in, embed them, build the index of the vectors; nothing if there is
     something already."""
@@ -172,9 +179,9 @@ def bring_in(url: str) -> None:
 
 
 class Truth:
-    """Every passage's vector in a file, and the nearest by a full scan."""
+    """Every passage's score for each question, and the nearest by a full scan."""
 
-    def __init__(self, url: str, folder: Path, asked: np.ndarray) -> None:
+    def __init__(self, url: str, asked: np.ndarray) -> None:
         with connect(url) as db:
             (size,) = db.execute("SELECT max(number) FROM passage").fetchone() or (0,)
             self.scores = np.full((len(asked), size + 1), -2.0, np.float32)
@@ -406,15 +413,13 @@ def main() -> None:
     # How far the index is searched was chosen on `others`.
     more, others, asked = some[:count], some[count : 2 * count], some[2 * count :]
     result: dict[str, object] = {"passages": given.passages}
-    with server(given.url) as url, tempfile.TemporaryDirectory() as folder:
-        settings = Settings(store=url, tenant=TENANT, organization=BENCH, repository=BENCH)
-        chunker = FixedChunker(embedder.count)
+    with server(given.url) as url:
         cached = CachedVectors(embedder, some)
-        engine = Engine(settings, open_store(url), cached, lambda: chunker, Path(folder))
+        engine = engine_on(url, cached)
         result |= fill(url, engine, given.passages)
         say("scanning all vectors for the exact answers")
         vectors = [cached.embed_query(text).vector for text in asked]
-        truth = Truth(url, Path(folder), np.array(vectors))
+        truth = Truth(url, np.array(vectors))
         with connect(url) as db:
             plain = built(db)
             bring_in(url)

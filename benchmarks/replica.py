@@ -17,7 +17,6 @@ import json
 import multiprocessing
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,11 +28,8 @@ sys.path.insert(1, str(Path(__file__).parents[1]))
 import psycopg
 from search import CachedVectors, questions, say
 
-from postgres import BENCH, SERVER, TENANT, Static, fill
+from postgres import BENCH, SERVER, TENANT, Static, engine_on, fill
 from sourcebook.bootstrap import open_store
-from sourcebook.chunking.fixed import FixedChunker
-from sourcebook.config import Settings
-from sourcebook.engine import Engine
 from sourcebook.errors import StoreError
 from sourcebook.model import Scope
 from sourcebook.ports import Within
@@ -52,14 +48,10 @@ LIVE = Scope(TENANT, BENCH, "live")
 
 def opened(url: str, read_url: str | None) -> Callable[[str], list[str]]:
     """What asks a question at the revision that is head now."""
-    embedder = Static()
-    settings = Settings(store=url, tenant=TENANT, organization=BENCH, repository=BENCH)
-    cached = CachedVectors(embedder, questions()[:ASKED])
-    store = open_store(url, read_url=read_url)
-    store._searcher._nearest.held = HeldSets(0)  # type: ignore[attr-defined]
-    chunker = FixedChunker(embedder.count)
-    engine = Engine(settings, store, cached, lambda: chunker, Path(tempfile.gettempdir()))
-    searches = Searches(store, cached, engine.scope, engine.space)
+    cached = CachedVectors(Static(), questions()[:ASKED])
+    engine = engine_on(url, cached, read_url)
+    engine.store._searcher._nearest.held = HeldSets(0)  # type: ignore[attr-defined]
+    searches = Searches(engine.store, cached, engine.scope, engine.space)
     within = Within(engine.resolve().revision)
     ours = engine.settings.search
     options = Options(rerank="none", depth=ours.depth, rrf_k=ours.rrf_k)
@@ -199,8 +191,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     with temporary(*SERVER) as primary:
-        open_store(primary.url()).close()
-        fill(primary.url(), Static(), given.passages)
+        engine = engine_on(primary.url(), Static())
+        fill(primary.url(), engine, given.passages)
+        engine.close()
         with replica(primary, *SERVER) as follower:
             pin(primary, 0)
             pin(follower, min(1, (os.cpu_count() or 1) - 1))
