@@ -35,14 +35,24 @@ sys.path.insert(1, str(Path(__file__).parents[1]))
 import numpy as np
 import psycopg
 from _postgres_plain import READINGS, Plain
-from search import DIMENSIONS, CachedVectors, TurnedStatic, hybrid, passages, questions, say
+from search import (
+    DIMENSIONS,
+    FACETS,
+    CachedVectors,
+    TurnedStatic,
+    document,
+    hybrid,
+    passages,
+    questions,
+    say,
+)
 
 from sourcebook.bootstrap import open_store
 from sourcebook.chunking.fixed import FixedChunker
 from sourcebook.config import Settings
 from sourcebook.engine import Engine
 from sourcebook.ingest import Request
-from sourcebook.model import Block, Document, Filter, Match, Scope
+from sourcebook.model import Document, Filter, Match, Scope
 from sourcebook.ports import Neighbours, Within
 from sourcebook.querying.prepare import prepare
 from sourcebook.stores.postgres.dense_held import HeldSets
@@ -66,10 +76,6 @@ SLOW = 10
 """Questions that the plain way is asked where it takes seconds for one."""
 
 
-FACETS = {"percent": 100, "tenth": 10, "all": 1}
-"""Filters that keep 1 %, 10 % and all: the document's number modulo this."""
-
-
 class Static(TurnedStatic):
     """Without token vectors, which only reranking needs."""
 
@@ -87,10 +93,7 @@ def documents(wanted: int) -> Iterator[Document]:
         if number > len(real):
             other = rng.choice(real).split(". ")
             sentences[rng.randrange(len(sentences))] = rng.choice(other)
-        text = ". ".join(sentences)
-        values = {key: str(number % count) for key, count in FACETS.items()}
-        block = Block("prose", 0, len(text))
-        yield Document(f"p{number:07d}", "", text, f"{number}.txt", "text", (block,), values)
+        yield document(number, ". ".join(sentences))
 
 
 @contextmanager
@@ -224,7 +227,7 @@ class ExactDense:
         kept = (within.filters[0].key, within.filters[0].values[0]) if within.filters else None
         numbers = self._truth.nearest(question, k, kept)
         scores = self._truth.scores[question]
-        names = [f"p{name:07d}" for name in self._truth.names[numbers]]
+        names = [f"p{name:06d}" for name in self._truth.names[numbers]]
         return Neighbours(
             [
                 Match(int(number), name, name, float(scores[number]))

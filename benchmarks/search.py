@@ -111,8 +111,12 @@ def questions() -> list[str]:
     return [json.loads(line)["text"] for file in files for line in file.open()]
 
 
+FACETS = {"percent": 100, "tenth": 10, "all": 1}
+"""Filters that keep 1 %, 10 % and all: the document's number modulo this."""
+
+
 def document(number: int, text: str) -> Document:
-    buckets = {"percent": str(number % 100), "tenth": str(number % 10)}
+    buckets = {key: str(number % count) for key, count in FACETS.items()}
     block = Block("prose", 0, len(text))
     return Document(f"p{number:06d}", "", text, f"{number}.txt", "text", (block,), buckets)
 

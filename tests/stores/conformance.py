@@ -32,7 +32,7 @@ from sourcebook.model import (
     Tree,
 )
 from sourcebook.ports import Coverage, Store, Within
-from sourcebook.stores import writer as writer_module
+from sourcebook.stores import live, waiting
 from tests.stores.properties import Properties, examples
 
 SCOPE = Scope("acme", "research", "papers")
@@ -234,7 +234,7 @@ class StoreConformance(Properties):
     def test_many_documents_of_a_commit_are_written_a_few_at_a_time(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(writer_module, "_AT_ONCE", 7)
+        monkeypatch.setattr(waiting, "_AT_ONCE", 7)
         put(store, *(tree(f"d{n}", [f"word{n}", "common"]) for n in range(40)))
         assert len(bodies(store, 1)) == 41
         found = store.sparse_search(SCOPE, PreparedQuery("", "", ("word17",)), 5, Within(1))
@@ -250,8 +250,9 @@ class StoreConformance(Properties):
         self, store: Store, monkeypatch: pytest.MonkeyPatch, few: int
     ) -> None:
         """Whether they are few enough to be remembered or not."""
-        monkeypatch.setattr(writer_module, "_AT_ONCE", 4)
-        monkeypatch.setattr(writer_module, "_FEW", few)
+        monkeypatch.setattr(waiting, "_AT_ONCE", 4)
+        monkeypatch.setattr(live, "_MANY", 4)
+        monkeypatch.setattr(live, "_FEW", few)
         put(store, tree("gone", ["0"]), *(tree(name, [name]) for name in ("a", "b", "c\0d")))
         with store.commit(SCOPE) as writer:
             writer.end("gone")

@@ -16,7 +16,7 @@ from sourcebook.stores.postgres import dense_held
 from sourcebook.stores.postgres.dense_held import Held, HeldSets, Near, SetKey, Wanted
 from sourcebook.stores.postgres.dense_images import Images
 from sourcebook.stores.postgres.dense_numbers import VectorNumbers
-from sourcebook.stores.postgres.dense_search import cosines
+from sourcebook.stores.postgres.dense_read import cosines
 from sourcebook.stores.postgres.postings_codec import LENGTH, NARROW, WIDE, read
 from sourcebook.stores.postgres.postings_write import Block, Tail, _cut, _groups
 from sourcebook.stores.postgres.search_cache import Cache

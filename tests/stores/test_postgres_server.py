@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import md5
@@ -35,7 +35,7 @@ from sourcebook.model import Filter, PreparedQuery, Scope
 from sourcebook.moving import copy
 from sourcebook.ports import Within
 from sourcebook.rating import rate
-from sourcebook.stores import writer as writer_module
+from sourcebook.stores import live
 from sourcebook.stores.postgres import store as module
 from sourcebook.stores.postgres.adapt import escaped, unescaped
 from sourcebook.stores.postgres.migrate import ROLE, steps
@@ -356,32 +356,39 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
+@pytest.fixture
+def estimates(store: PostgresStore, postgres_url: str) -> Iterator[Callable[[str], int]]:
+    """How many rows of tables the planner knows of: of none, at first."""
+    with psycopg.connect(postgres_url, autocommit=True) as db:
+        for table in ("passage", "node", "posting", "facet_value"):
+            db.execute(f"TRUNCATE sourcebook.{table} CASCADE".encode())
+
+        def known(tables: str) -> int:
+            asked = (
+                "SELECT sum(greatest(c.reltuples, 0))::int FROM pg_class c "
+                "WHERE c.relkind = 'r' AND c.relname ~ %s"
+            )
+            (rows,) = db.execute(asked, (f"^({tables})(_[0-9])?$",)).fetchone() or (0,)
+            return int(rows)
+
+        yield known
+
+
 def test_after_a_large_commit_the_planner_knows_of_it(
-    store: PostgresStore, postgres_url: str
+    store: PostgresStore, estimates: Callable[[str], int]
 ) -> None:
-    sizes = (
-        "SELECT sum(greatest(c.reltuples, 0)) FROM pg_class c WHERE c.relkind = 'r' "
-        "AND c.relname ~ '^(passage|node|posting|facet_value)(_[0-9])?$'"
-    )
     put(store, *(tree(f"d{n}", [f"word{n}"]) for n in range(1000)))
-    with psycopg.connect(postgres_url) as db:
-        (known,) = db.execute(sizes).fetchone() or (0,)
+    known = estimates("passage|node|posting|facet_value")
     assert known >= 1000 + 2000 + 1000 + 1001, "passages, nodes, terms, pairs"
 
 
 def test_a_large_copy_is_known_to_the_planner_too(
-    store: PostgresStore, postgres_url: str, tmp_path: Path
+    store: PostgresStore, estimates: Callable[[str], int], tmp_path: Path
 ) -> None:
     file = SqliteStore.open(tmp_path / "s.db")
     put(file, *(tree(f"d{n}", [f"word{n}"]) for n in range(1100)))
     copy(file, store)
-    with psycopg.connect(postgres_url) as db:
-        known = db.execute(
-            "SELECT sum(greatest(c.reltuples, 0)) FROM pg_class c "
-            "WHERE c.relkind = 'r' AND c.relname ~ '^passage_[0-9]$'"
-        ).fetchone()
-    assert known is not None
-    assert known[0] >= 500
+    assert estimates("passage") >= 500
     file.close()
 
 
@@ -403,18 +410,12 @@ def test_the_planner_hears_of_a_repository_that_is_small_among_others(
 
 
 def test_a_locked_table_does_not_keep_the_planner_from_the_others(
-    store: PostgresStore, postgres_url: str
+    store: PostgresStore, postgres_url: str, estimates: Callable[[str], int]
 ) -> None:
-    sizes = (
-        "SELECT sum(greatest(c.reltuples, 0)) FROM pg_class c "
-        "WHERE c.relkind = 'r' AND c.relname ~ '^passage_[0-9]$'"
-    )
-    with psycopg.connect(postgres_url) as db, psycopg.connect(postgres_url) as other:
-        db.execute("TRUNCATE sourcebook.passage")  # nothing is known of it
-        db.commit()
+    with psycopg.connect(postgres_url) as other:
         other.execute("LOCK TABLE sourcebook.facet_value IN SHARE UPDATE EXCLUSIVE MODE")
         put(store, *(tree(f"d{n}", [f"word{n}"]) for n in range(1000)))
-        assert (db.execute(sizes).fetchone() or (0,))[0] >= 1000
+        assert estimates("passage") >= 1000
 
 
 def test_a_value_with_the_hash_of_another_one_stops_nobody(store: PostgresStore) -> None:
@@ -471,7 +472,7 @@ def test_messages_to_the_server_do_not_grow_with_documents(
 def test_a_large_first_commit_asks_once_what_was_live(
     store: PostgresStore, tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer_module, "_AT_ONCE", 100)
+    monkeypatch.setattr(live, "_MANY", 100)
     engine = make_engine(store, {"words": WordEmbedder()})
     lines = (json.dumps({"_id": f"d{n}", "text": f"Owl {n} hunts at night."}) for n in range(1000))
     (tmp_path / "owls.jsonl").write_text("\n".join(lines))

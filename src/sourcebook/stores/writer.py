@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -17,22 +16,18 @@ from typing import Any
 from sourcebook.errors import Conflict, StoreError
 from sourcebook.hashing import digest
 from sourcebook.model import Scope, Tree
+from sourcebook.stores.live import LiveDocuments
 from sourcebook.stores.moments import later
 from sourcebook.stores.passages import PassageRow, check, labels_of_tree, passage_rows
 from sourcebook.stores.rows import Row, link_row, node_row, to_json
 from sourcebook.stores.statements import Cursor, Facet, Statements
 from sourcebook.stores.vocabulary import TermNumbers, Vocabulary
+from sourcebook.stores.waiting import Waiting
 
 _PARENT, _KIND = 5, 2
 """Columns of a node row."""
 _TERMS = 12
 """Of the columns of a passage."""
-_AT_ONCE = 1000
-"""Rows, or documents, that wait to be written."""
-_FEW = 5000
-"""Documents that are remembered, where a repository has no more."""
-_CHARACTERS = 4_000_000
-"""Of the documents that wait."""
 
 
 def repository_of(db: Statements, scope: Scope, *, make: bool = False) -> int | None:
@@ -65,12 +60,8 @@ class CommitWriter:
         self._last_passage: int | None = None
         self._absent: set[str] = set()
         """Documents that are not live, so that nothing of theirs is."""
-        self._touched: set[str] = set()
-        """Those of this commit."""
-        self._before: Mapping[str, tuple[str, str, str]] | None = None
-        """All that were live, where it was looked for and they are few."""
-        self._looked = False
-        self._waiting = _Waiting()
+        self._documents = LiveDocuments(db, self._repository, self._head)
+        self._waiting = Waiting()
         self._closed = ""
         self.result: Mapping[str, object] | None = None
         """Set it to have it stored with the request id, in the same transaction."""
@@ -87,30 +78,13 @@ class CommitWriter:
     def current(self, element_ids: Sequence[str]) -> Mapping[str, tuple[str, str, str]]:
         """(content hash, recipe, source) of those that are live documents."""
         self._require_open()
-        before = self._few_before()
-        asked = [e for e in element_ids if before is None or e in self._touched]
+        asked = self._documents.to_ask(element_ids)
         if not self._waiting.documents.isdisjoint(asked):
             self._write()
-        rows = self._run("current", elements=asked).fetchall() if asked else ()
-        found = {element: (content, recipe, source) for element, content, recipe, source in rows}
-        live = {}
-        for element in element_ids:
-            known = found if before is None or element in self._touched else before
-            if element in known:
-                live[element] = known[element]
-            elif "\0" not in element:  # SQLite reads a list only up to it: it may be there
-                self._absent.add(element)
+        live = self._documents.live(element_ids, asked)
+        # SQLite reads what is in a list only up to a NUL: such an id may be there all the same.
+        self._absent.update(e for e in element_ids if e not in live and "\0" not in e)
         return live
-
-    def _few_before(self) -> Mapping[str, tuple[str, str, str]] | None:
-        """All documents that were live, where these are few: a planner that has not heard of a
-        repository yet goes through all that a large commit has written, for each time it asks."""
-        if not self._looked and len(self._touched) >= _AT_ONCE:
-            self._looked = True
-            rows = self._run("live_before", revision=self._head, limit=_FEW + 1).fetchall()
-            if len(rows) <= _FEW:
-                self._before = {e: (content, recipe, source) for e, content, recipe, source in rows}
-        return self._before
 
     def put(self, tree: Tree) -> Mapping[str, int]:
         """Make the live rows of this document those of the tree; equal rows stay.
@@ -188,15 +162,14 @@ class CommitWriter:
 
     def _wait_with(self, element_id: str) -> None:
         """For those of other documents, until there are many."""
-        if self._before is not None or not self._looked:
-            self._touched.add(element_id)
+        self._documents.touch(element_id)
         self._waiting.documents.add(element_id)
         if self._waiting.many:
             self._write()
 
     def _write(self) -> None:
         """All that waits."""
-        waiting, self._waiting = self._waiting, _Waiting()
+        waiting, self._waiting = self._waiting, Waiting()
         contents = [
             {"repository": self._repository, "hash": hash, "text": text}
             for hash, text in waiting.contents.items()
@@ -313,26 +286,6 @@ class CommitWriter:
 
     def _one(self, name: str, **values: object) -> Any:
         return self._run(name, **values).fetchone()
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """Rows that end, new ones, and the documents that they are of."""
-
-    documents: set[str] = field(default_factory=set)
-    ended: dict[str, list[int]] = field(default_factory=dict)
-    contents: dict[str, str] = field(default_factory=dict)
-    characters: int = 0
-    nodes: list[Row] = field(default_factory=list)
-    labels: set[str] = field(default_factory=set)
-    links: list[Row] = field(default_factory=list)
-    passages: list[PassageRow] = field(default_factory=list)
-
-    @property
-    def many(self) -> bool:
-        rows = len(self.nodes) + len(self.links) + len(self.passages)
-        rows += sum(map(len, self.ended.values()))
-        return max(rows, len(self.documents)) >= _AT_ONCE or self.characters >= _CHARACTERS
 
 
 class _Breaking:

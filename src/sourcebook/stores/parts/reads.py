@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 
 from sourcebook.errors import NotFound
 from sourcebook.model import Filter, Link, Node, Scope, Shown
@@ -121,11 +120,16 @@ class Reads(Core):
         place = (scope.tenant, scope.organization, scope.repository)
         for start in range(0, len(names), _CONTENTS):
             piece = names[start : start + _CONTENTS]
-            held = {name: text for name in piece if (text := self._texts.held((*place, name)))}
-            yield from held.items()
-            missing = [name for name in piece if name not in held]
+            missing = []
+            for name in piece:
+                text = self._texts.held((*place, name))
+                if text is None:
+                    missing.append(name)
+                else:
+                    yield name, text
             for name, text in self._all("contents", scope, hashes=missing) if missing else ():
-                yield name, self._texts.get((*place, name), partial(str, text))
+                self._texts.keep((*place, name), text)
+                yield name, text
 
     def _content(self, scope: Scope, name: str) -> str:
         def read() -> str:

@@ -15,17 +15,16 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-import numkong
 import numpy as np
 import numpy.typing as npt
 
 from sourcebook.ports import Vectors
 from sourcebook.stores.postgres.dense_held import HeldSets, SetKey, Wanted
 from sourcebook.stores.postgres.dense_numbers import VectorNumbers
+from sourcebook.stores.postgres.dense_read import Place, Scores, cosines, read, read_vectors
 from sourcebook.stores.postgres.search_lanes import Rows
 from sourcebook.stores.postgres.search_statements import STATEMENTS, Packed, Session, run
 
-Scores = npt.NDArray[np.float64]
 EXACT = 20_000
 """A space of so many vectors needs no index."""
 _FEW = 5000
@@ -63,11 +62,6 @@ _LOOK_S = 30.0
 
 
 _threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="sourcebook-nearest")
-
-
-class Place(NamedTuple):
-    repository: int
-    space: int
 
 
 class Compared(NamedTuple):
@@ -127,9 +121,9 @@ class Nearest:
         again: Hashable,
     ) -> Rows | None:
         """Vectors among which the nearest are; None where the database has to be asked for them."""
-        read = partial(_read, place, numbers.dimensions)
+        reading = partial(read, place, numbers.dimensions)
         for wanted in self._wanted(place, numbers, rows, again):
-            near = self.held.nearest(session.another, wanted, read, query, k, rows)
+            near = self.held.nearest(session.another, wanted, reading, query, k, rows)
             if near is not None:
                 break
         else:
@@ -170,33 +164,6 @@ def _many(found: int, space: int, k: int) -> bool:
 
 def index_name(space: int) -> str:
     return f"embedding_near_{space}"
-
-
-def read_vectors(session: Session, place: Place, numbers: VectorNumbers, passages: Rows) -> Vectors:
-    """A row each, of zeros where a passage has none."""
-    wanted, places = np.unique(numbers.of[passages], return_inverse=True)
-    return _read(place, numbers.dimensions, session, wanted)[places]
-
-
-def _read(place: Place, dimensions: int, session: Session, wanted: Rows) -> Vectors:
-    """The vectors of these numbers, ascending; a row of zeros where there is none."""
-    matrix = np.zeros((len(wanted), dimensions), np.float32)
-    asked = {"space": place.space, "numbers": Packed(wanted[wanted >= 0])}
-    found = run(session, "vectors", place.repository, asked, binary=True)
-    at = np.searchsorted(wanted, np.array([number for number, _ in found], np.int64))
-    # As pgvector sends it: two 16-bit numbers, then big-endian floats.
-    data = b"".join(memoryview(data)[4:] for _, data in found)
-    matrix[at] = np.frombuffer(data, ">f4").reshape(len(found), dimensions)
-    return matrix
-
-
-def cosines(query: Vectors, vectors: Vectors) -> Scores:
-    """As cosine.py computes them: summed in double precision, row by row. NaN for rows of zeros."""
-    if not len(vectors):
-        return np.empty(0)
-    found: Scores = np.array(numkong.cdist(query[None], vectors, metric="dot"))[0]
-    found[~vectors.any(axis=1)] = np.nan
-    return found
 
 
 def _by_index(
@@ -293,9 +260,7 @@ def _compared(
     """Those of the passages `rows` that have these vectors."""
     passages, _ = numbers.passages(vectors)
     passages = passages[_among(passages, rows)]
-    wanted, places = np.unique(numbers.of[passages], return_inverse=True)
-    scores = cosines(query, _read(place, numbers.dimensions, session, wanted))
-    return Compared(passages, scores[places])
+    return Compared(passages, cosines(query, read_vectors(session, place, numbers, passages)))
 
 
 def _distinct(numbers: Rows) -> Rows:

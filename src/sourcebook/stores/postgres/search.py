@@ -16,7 +16,8 @@ from sourcebook.model import Match, PreparedQuery
 from sourcebook.ports import Coverage, Evidence, Neighbours, Vectors, Within
 from sourcebook.stores.labels import View
 from sourcebook.stores.postgres.dense_numbers import Numbers
-from sourcebook.stores.postgres.dense_search import Nearest, Place, cosines, read_vectors
+from sourcebook.stores.postgres.dense_read import Place, cosines, read_vectors
+from sourcebook.stores.postgres.dense_search import Nearest
 from sourcebook.stores.postgres.postings_drop import drop_passages
 from sourcebook.stores.postgres.postings_write import index_passages
 from sourcebook.stores.postgres.search_lanes import Lane, Lanes

@@ -7,6 +7,7 @@ that are woken, and a wall around each tenant (session.py).
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -36,6 +37,7 @@ from sourcebook.stores.postgres.wake import CHANNEL, Listener
 from sourcebook.stores.rows import to_json
 from sourcebook.stores.statements import Statements
 
+_log = logging.getLogger(__name__)
 _LARGE = 500
 """From so many passages of a repository on, and whenever they have doubled, it is looked at whether
 the planner knows of them."""
@@ -168,8 +170,11 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
         repository, last = session.repository, session.last_passage
         if last >= max(2 * self._told.get(repository, 0), _LARGE):
             self._told[repository] = last
-            with suppress(SourcebookError), translating(self.name), self._primary.connect() as db:
-                learn_sizes(db, escaped(session.tenant), repository, last)
+            try:
+                with translating(self.name), self._primary.connect() as db:
+                    learn_sizes(db, escaped(session.tenant), repository, last)
+            except SourcebookError as error:  # its user does not own the tables, or it is busy
+                _log.info("the planner was not told of %d passages: %s", last, error)
 
     def _wake(self, session: Session) -> None:
         """After the commit: a transaction that notifies waits for all others that do. Workers look
