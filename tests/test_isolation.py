@@ -162,6 +162,12 @@ def test_finds_a_read_without_labels(opens: Opens, sql: Sql, name: str, first: i
     assert first_leak(opens, first)
 
 
+@pytest.mark.parametrize("name", ["shown", "versions"])
+def test_finds_an_old_version_of_what_is_hidden_today(opens: Opens, sql: Sql, name: str) -> None:
+    sql(name, "ORDER BY latest.born DESC", "ORDER BY latest.born")
+    assert first_leak(opens)
+
+
 @pytest.mark.parametrize(
     ("name", "alias", "first"),
     [("shown", "n.", 0), ("query_log", "", 0), ("versions", "n.", 4)],
@@ -261,6 +267,7 @@ def test_a_world_without_what_is_hidden() -> None:
     reader = Reader("r", "acme", "research", None, frozenset({"staff"}))
     elsewhere = replace(reader, name="o", tenant="globex")
     a, hidden = document("a"), document("a", "board")
+    closed = replace(document("a", [], "closed"), title="closed")
     before = (
         Step(HOME, (a, document("b", "board")), message="the merger"),
         Step(other, (a,)),
@@ -272,9 +279,9 @@ def test_a_world_without_what_is_hidden() -> None:
     assert world.before == (
         Step(HOME, (a,)),
         Name(HOME, "spring"),
-        Step(HOME, (document("c", "staff"),), ("a",)),
+        Step(HOME, (document("c", "staff"), closed)),
     )
-    assert world.after == (Step(HOME, (a,), ("c",)),)
+    assert world.after == (Step(HOME, (a,), ("c", "a")),)
     assert (world.places, world.others) == ((HOME,), ())
 
 

@@ -173,9 +173,11 @@ def _count(relations: Relations) -> dict[str, int]:
 
 
 def _texts(store: Store, scope: Scope, changed: Sequence[Changed]) -> Iterator[TextDiff]:
-    """Of whole documents, conversations and elements; their parts are in them."""
+    """Of whole documents, conversations and elements; their parts are in them. Lines are shown only
+    of documents that the reader may still read today (`Store.versions`)."""
     for change in changed:
-        if change.after.parent_id is None and "text" in change.what:
+        whole = change.after.parent_id is None and "text" in change.what
+        if whole and store.versions(scope, change.after.version_id):
             texts = store.text(scope, change.before), store.text(scope, change.after)
             node = change.after
             yield TextDiff(node.element_id, node.title, *text_diff(*texts))

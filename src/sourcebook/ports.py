@@ -418,7 +418,9 @@ class Store(Protocol):
     # structured reads
     def node(self, scope: Scope, node_id: str, revision: int) -> Node | None: ...
     def versions(self, scope: Scope, version_id: str) -> list[Node]:
-        """Every row of a version, newest first (a version's offsets may move while it stays)."""
+        """Every row of a version, newest first (a version's offsets may move while it stays). A
+        reader with roles must be let in by the row's own labels and by those that its document has
+        today; if the document has ended, by those that it had last."""
         ...
 
     def shown(self, scope: Scope, version_id: str) -> list[Shown]:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import strategies as st
 
 from sourcebook.errors import Forbidden, NotFound
-from sourcebook.model import Filter, Link, PreparedQuery, Scope, Tree
+from sourcebook.model import Citation, Feedback, Filter, Link, PreparedQuery, Resolved, Scope, Tree
 from sourcebook.ports import Store, Within
 from tests.stores.conformance import SPACE, put, tree, units
 from tests.stores.properties import Properties, examples
@@ -83,6 +83,11 @@ def both(store: Store, full: Scope, part: Scope, history: list[list[Any]]) -> in
                     else:
                         writer.put(labelled(element, text, label, target))
     return len(history)
+
+
+def ended(store: Store, element: str) -> None:
+    with store.commit(FULL) as writer:
+        writer.end(element)
 
 
 def fill(store: Store, scope: Scope) -> None:
@@ -185,6 +190,51 @@ class WallConformance(Properties):
         query = PreparedQuery("red", "red", ("red",))
         found = [len(store.sparse_search(reader, query, 9, Within(r))) for r in range(1, 5)]
         assert found == [1, 0, 1, 0]
+
+    @pytest.mark.parametrize("later", [("board",), ("board", "gone"), ("staff", "board", "gone")])
+    def test_an_old_version_obeys_the_labels_of_today(
+        self, store: Store, later: tuple[str, ...]
+    ) -> None:
+        """Also those of its chunks, which have the same version as before, and of a document that
+        has ended since: the labels that it had last decide."""
+        first = labelled("a", "red one", None)
+        put(store, first, scope=FULL)
+        for label in later:
+            if label == "gone":
+                ended(store, "a")
+            else:
+                put(store, labelled("a", f"red {label}", label), scope=FULL)
+        for node in first.nodes:
+            assert store.versions(seen_as(FULL), node.version_id) == []
+            assert store.shown(seen_as(FULL), node.version_id) == []
+            assert store.versions(replace(FULL, roles=frozenset({"board"})), node.version_id)
+            assert store.versions(FULL, node.version_id)
+        assert store.node(seen_as(FULL), "a", 1) == first.nodes[0]
+
+    @pytest.mark.parametrize("label", [None, "staff", "gone"])
+    def test_an_old_version_of_what_may_be_read_today_stays_readable(
+        self, store: Store, label: str | None
+    ) -> None:
+        first, secret = labelled("a", "red one", None), labelled("a", "red two", "board")
+        put(store, first, scope=FULL)
+        put(store, secret, scope=FULL)
+        put(store, labelled("a", "red three", None if label == "gone" else label), scope=FULL)
+        if label == "gone":
+            ended(store, "a")
+        assert store.versions(seen_as(FULL), first.nodes[0].version_id) == [first.nodes[0]]
+        assert store.versions(seen_as(FULL), secret.nodes[0].version_id) == []
+
+    def test_judgments_of_an_old_version_obey_the_labels_of_today(self, store: Store) -> None:
+        first = labelled("a", "red one", None)
+        put(store, first, scope=FULL)
+        root = first.nodes[0]
+        cited = Citation("full", "a", root.version_id, root.start, root.end, "hash")
+        given = Feedback("2026-01-01", "red?", "a", cited, Resolved("head", 1), "helpful")
+        store.add_feedback(FULL, given)
+        assert store.feedback(seen_as(FULL)) == [given]
+        put(store, labelled("a", "red one", "board"), scope=FULL)
+        assert store.feedback(seen_as(FULL)) == []
+        assert store.feedback(FULL) == [given]
 
     def test_a_reader_with_roles_writes_nothing(self, store: Store) -> None:
         put(store, labelled("a", "red", None), scope=FULL)

@@ -16,6 +16,15 @@ $.born <= :revision AND $.died > :revision
 (:readable::text IS NULL OR $.labels IS NULL
   OR $.labels IN (SELECT json_array_elements_text(:readable::json)))
 
+-- fragment: readable_today
+{readable $} AND (:readable::text IS NULL OR EXISTS (
+  SELECT 1 FROM (
+    SELECT latest.labels FROM node latest
+    WHERE {mine latest} AND latest.id = $.element_id
+      AND latest.element_id = $.element_id AND latest.parent_id IS NULL
+    ORDER BY latest.born DESC LIMIT 1) AS today
+  WHERE {readable today}))
+
 -- fragment: readable_node
 EXISTS (SELECT 1 FROM node shown WHERE {mine shown} AND shown.id = $
   AND {visible shown} AND {readable shown})
@@ -253,7 +262,7 @@ ORDER BY d.born DESC, d.start
 
 -- name: shown
 SELECT n.born, nullif(n.died, 2147483647), {node_columns n} FROM node n
-WHERE {mine n} AND n.version_id = :version AND {readable n}
+WHERE {mine n} AND n.version_id = :version AND {readable_today n}
 ORDER BY n.born DESC, n.number DESC
 
 
@@ -264,7 +273,7 @@ SELECT {node_columns n} FROM node n WHERE {mine n} AND n.id = :id AND {visible n
 
 -- name: versions
 SELECT {node_columns n} FROM node n
-WHERE {mine n} AND n.version_id = :version AND {readable n}
+WHERE {mine n} AND n.version_id = :version AND {readable_today n}
 ORDER BY n.born DESC, n.number DESC
 
 -- name: nodes
@@ -779,7 +788,7 @@ SELECT f.at, f.query, f.node_id, f.element_id, f.version_id, f.start, f."end", f
   f.read_context, f.judgment, f.note, f.key_id
 FROM feedback f
 WHERE {mine f} AND (:readable::text IS NULL OR EXISTS (
-  SELECT 1 FROM node n WHERE {mine n} AND n.version_id = f.version_id AND {readable n}))
+  SELECT 1 FROM node n WHERE {mine n} AND n.version_id = f.version_id AND {readable_today n}))
 ORDER BY f.number DESC LIMIT nullif(:limit, -1)
 
 

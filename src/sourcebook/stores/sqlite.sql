@@ -11,6 +11,18 @@ $.born <= :revision AND ($.died IS NULL OR $.died > :revision)
 -- the reader's. `:readable` is null for who sees everything.
 (:readable IS NULL OR $.labels IS NULL OR $.labels IN (SELECT value FROM json_each(:readable)))
 
+-- fragment: readable_today
+-- Whether a row that is found by its version may be read: its own labels and those that its document
+-- has today must let the reader in. Today's are those of the document's newest row, also where the
+-- document has ended.
+{readable $} AND (:readable IS NULL OR EXISTS (
+  SELECT 1 FROM (
+    SELECT latest.labels FROM node latest
+    WHERE latest.repository = :repository AND latest.id = $.element_id
+      AND latest.element_id = $.element_id AND latest.parent_id IS NULL
+    ORDER BY latest.born DESC LIMIT 1) AS today
+  WHERE {readable today}))
+
 -- fragment: readable_node
 -- Whether the node of an id, given as an expression, is there for the reader.
 EXISTS (SELECT 1 FROM node shown WHERE shown.repository = :repository AND shown.id = $
@@ -275,7 +287,7 @@ ORDER BY d.born DESC, d.start
 -- name: shown
 -- Every row of a version with the revisions that show it, newest first.
 SELECT n.born, n.died, {node_columns n} FROM node n
-WHERE n.repository = :repository AND n.version_id = :version AND {readable n}
+WHERE n.repository = :repository AND n.version_id = :version AND {readable_today n}
 ORDER BY n.born DESC, n.row DESC
 
 
@@ -289,7 +301,7 @@ WHERE n.repository = :repository AND n.id = :id AND {visible n} AND {readable n}
 -- name: versions
 -- Every row of a version, newest first.
 SELECT {node_columns n} FROM node n INDEXED BY node_by_version
-WHERE n.repository = :repository AND n.version_id = :version AND {readable n}
+WHERE n.repository = :repository AND n.version_id = :version AND {readable_today n}
 ORDER BY n.born DESC, n.row DESC
 
 -- name: nodes
@@ -889,7 +901,7 @@ SELECT f.at, f.query, f.node_id, f.element_id, f.version_id, f.start, f."end", f
 FROM feedback f
 WHERE f.repository = :repository AND (:readable IS NULL OR EXISTS (
   SELECT 1 FROM node n
-  WHERE n.repository = :repository AND n.version_id = f.version_id AND {readable n}))
+  WHERE n.repository = :repository AND n.version_id = f.version_id AND {readable_today n}))
 ORDER BY f.row DESC LIMIT :limit
 
 

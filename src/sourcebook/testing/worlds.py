@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from sourcebook.model import Document, Json, Metadata, Right, Scope
+from sourcebook.model import Block, Document, Json, Metadata, Right, Scope
 
 CANARY = re.compile(r"zq[a-z]+zq")
 """A word that only one tenant, repository, document or version has."""
@@ -113,21 +113,30 @@ def without(world: World) -> World:
 def _seen(
     events: tuple[Event, ...], reader: Reader, live: set[tuple[Scope, str]]
 ) -> Iterator[Event]:
-    """`live` are the documents that the reader sees at that moment."""
+    """`live` are the documents that were put where the reader reads and have not ended."""
     for event in events:
         if reader.may_read(event.place):
             yield _step(event, reader, live) if isinstance(event, Step) else event
 
 
 def _step(step: Step, reader: Reader, live: set[tuple[Scope, str]]) -> Step:
-    """A document that turns hidden ends there. The message may be of hidden things."""
+    """A document that turns hidden leaves an empty one behind that no role may read: the reader may
+    not read older versions of it either. The message may be of hidden things."""
     shown = tuple(d for d in step.puts if readable(d.metadata, reader.roles))
     hidden = {d.element_id for d in step.puts} - {d.element_id for d in shown}
-    ends = [name for name in (*step.ends, *sorted(hidden)) if (step.place, name) in live]
+    closed = [_closed(name) for name in sorted(hidden) if (step.place, name) in live]
+    ends = [name for name in step.ends if (step.place, name) in live]
     live -= {(step.place, name) for name in ends}
     live |= {(step.place, d.element_id) for d in shown}
     message = step.message if reader.roles is None else ""
-    return replace(step, puts=shown, ends=tuple(ends), message=message)
+    return replace(step, puts=(*shown, *closed), ends=tuple(ends), message=message)
+
+
+def _closed(name: str) -> Document:
+    """A document without any words of the world, for no role."""
+    return Document(
+        name, "closed", "closed", name, "text", (Block("prose", 0, 6),), {"visibility": []}
+    )
 
 
 def readable(metadata: Metadata, roles: frozenset[str] | None) -> bool:
