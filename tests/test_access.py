@@ -161,7 +161,8 @@ def test_secrets_are_compared_in_constant_time(
 
 
 @pytest.mark.parametrize(
-    "name", ["", " joe", "joe ", "a\nb", "\x1b[31mred", "\u202ejoe", "\0", "x" * 201, "\u2028"]
+    "name",
+    ["", " joe", "\u3164", "joe ", "a\nb", "\x1b[31mred", "\u202ejoe", "\0", "x" * 201, "\u2028"],
 )
 def test_names_that_could_deceive_are_refused(store: SqliteStore, name: str) -> None:
     for grant in (

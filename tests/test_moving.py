@@ -31,7 +31,7 @@ from tests.stores.conformance import (
 
 KEY = ApiKey("k1", "h", "joe", "acme", "research", ("papers",), frozenset({"a"}), "read", "2026")
 ASKED = Asked("2026", "search", "red?", "h", 3, "hybrid", "late", "ok", 0.5, 3, 1, 1, 1, 9, 1.25)
-STRANGE = replace(SCOPE, tenant="evil\0")
+STRANGE = replace(SCOPE, tenant="evil")
 
 
 def written(store: Store) -> Store:

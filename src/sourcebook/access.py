@@ -16,12 +16,12 @@ from datetime import UTC, datetime, timedelta
 
 from sourcebook.errors import Forbidden, InvalidInput, NotFound, Unauthorized
 from sourcebook.model import RIGHTS, ApiKey, Caller, ReadContext, Right, Scope
+from sourcebook.names import LONGEST, check_name
 from sourcebook.ports import Store
 
 _KEY = re.compile(r"sb_([0-9a-f]{16})_([0-9a-f]{64})")
 _NOBODY = "0" * 64
 """What a key of an unknown id is compared with, so that it takes as long as a known one."""
-_LONGEST_NAME = 200
 _LONGEST_LIFE = timedelta(days=36_500)
 _TOUCH_EVERY = timedelta(minutes=1)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -40,11 +40,11 @@ class Grant:
     lasts: timedelta | None = None
 
     def check(self) -> None:
-        _check_name(self.name, "name")
+        check_name(self.name, "name")
         for repository in self.repositories or ():
-            _check_name(repository, "repository")
+            check_name(repository, "repository")
         for role in self.roles or ():
-            _check_name(role, "role")
+            check_name(role, "role")
         if self.rights not in RIGHTS:
             raise InvalidInput(
                 f"rights are read, write or admin, not {self.rights!r}", field="rights"
@@ -67,6 +67,9 @@ def create_key(
     """What was kept of a key for this tenant and organization, and the key itself: the only time
     that anybody sees it."""
     grant.check()
+    if not any(s.organization == whose.organization for s in store.repositories(whose.tenant)):
+        check_name(whose.tenant, "tenant")
+        check_name(whose.organization, "organization")
     now = now or datetime.now(UTC)
     key_id, secret = secrets.token_hex(8), secrets.token_hex(32)
     made = ApiKey(
@@ -182,7 +185,7 @@ def require_owner(caller: Caller | None) -> None:
 
 def no_repository(name: str) -> NotFound:
     return NotFound(
-        f"there is no repository {name[:_LONGEST_NAME]!r} that may be read here; check its name",
+        f"there is no repository {name[:LONGEST]!r} that may be read here; check its name",
         field="repository",
     )
 
@@ -203,15 +206,6 @@ def _hash(secret: str) -> str:
     """A slow hash protects what people choose, since that can be guessed. 256 random bits cannot,
     however fast guesses are, and a fast hash costs each request nothing."""
     return hashlib.sha256(secret.encode("ascii")).hexdigest()
-
-
-def _check_name(text: str, field: str) -> None:
-    if not 1 <= len(text) <= _LONGEST_NAME or not text.isprintable() or text != text.strip():
-        raise InvalidInput(
-            f"a {field} has 1 to {_LONGEST_NAME} characters, no control characters and no blank at "
-            f"either end: {text[:40]!r}",
-            field=field,
-        )
 
 
 def _sorted(names: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -123,6 +123,19 @@ def _of(element: str) -> Filter:
 class StoreConformance(Properties):
     """Inherit it, and give a `store` fixture."""
 
+    @pytest.mark.parametrize("part", ["tenant", "organization", "repository"])
+    @pytest.mark.parametrize("name", ["", " ", "a\0b", "a\nb", "a\u202eb", "\u3164", "a" * 201])
+    def test_a_new_repository_needs_names_that_can_be_read(
+        self, store: Store, part: str, name: str
+    ) -> None:
+        scope = replace(SCOPE, **{part: name})
+        with pytest.raises(InvalidInput, match=f"the {part}'s name must have") as caught:
+            put(store, tree("a", ["red"]), scope=scope)
+        assert caught.value.field == part
+        with pytest.raises(InvalidInput):
+            store.register_space(scope, SPACE)
+        assert store.repositories() == []
+
     # --- commits -------------------------------------------------------------------------------
 
     def test_a_scope_that_nobody_wrote_to_is_empty(self, store: Store) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -11,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from hashlib import md5
 from pathlib import Path
@@ -31,7 +33,7 @@ from sourcebook.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from sourcebook.model import Filter, PreparedQuery, Scope
+from sourcebook.model import Filter, PreparedQuery
 from sourcebook.moving import copy
 from sourcebook.ports import Within
 from sourcebook.rating import rate
@@ -574,10 +576,15 @@ def test_what_stands_for_a_nul_keeps_texts_apart_and_in_order(one: str, two: str
     assert (escaped(one) < escaped(two)) == (one < two)
 
 
-def test_tenants_that_differ_in_a_nul_are_two(store: PostgresStore) -> None:
-    odd = Scope("acme\0", "research", "papers")
+def test_tenants_that_differ_in_a_nul_are_two(store: PostgresStore, tmp_path: Path) -> None:
+    """No new tenant is called so, but one may come from a store that is older."""
+    older = SqliteStore.open(tmp_path / "older.db")
+    put(older, tree("a", ["odd"]))
+    with closing(sqlite3.connect(tmp_path / "older.db")) as db, db:
+        db.execute("UPDATE repository SET tenant = ?", ("acme\0",))
+    copy(older, store)
+    older.close()
     put(store, tree("a", ["ours"]))
-    put(store, tree("a", ["odd"]), scope=odd)
     assert bodies(store, 1) == {"ours"}
     assert [s.tenant for s in store.repositories()] == ["acme", "acme\0"]
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sourcebook.errors import Conflict, InvalidInput, NotFound, RevisionDropped
 from sourcebook.model import Baseline, ReadContext, Resolved, Revision
+from sourcebook.names import check_name
 from sourcebook.stores import moments
 from sourcebook.stores.rows import to_baseline, to_revision
 from sourcebook.stores.statements import Statements
@@ -121,7 +122,7 @@ def create_baseline(
     db: Statements, repository: int, name: str, revision: int, moment: datetime
 ) -> Baseline:
     """Giving a name again to the revision it has is no change; to another one is a Conflict."""
-    check_name(name)
+    check_name(name, "baseline's name", "baseline_id", longest=_LONGEST_NAME)
     last = head(db, repository)
     if not 1 <= revision <= last:
         raise NotFound(f"there is no revision {revision}; the last one is {last}")
@@ -140,12 +141,3 @@ def publish(db: Statements, repository: int, name: str) -> Baseline:
     find(db, repository, name)
     db.run("publish", {"repository": repository, "id": name})
     return find(db, repository, name)
-
-
-def check_name(name: str) -> None:
-    if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable() or name != name.strip():
-        raise InvalidInput(
-            f"a baseline's name has 1 to {_LONGEST_NAME} characters, no control characters and no "
-            f"blank at either end: {name[:_LONGEST_NAME]!r}",
-            field="baseline_id",
-        )

@@ -16,6 +16,7 @@ from typing import Any
 from sourcebook.errors import Conflict, StoreError
 from sourcebook.hashing import digest
 from sourcebook.model import Scope, Tree
+from sourcebook.names import check_name
 from sourcebook.stores.live import LiveDocuments
 from sourcebook.stores.moments import later
 from sourcebook.stores.passages import PassageRow, check, labels_of_tree, passage_rows
@@ -30,17 +31,28 @@ _TERMS = 12
 """Of the columns of a passage."""
 
 
-def repository_of(db: Statements, scope: Scope, *, make: bool = False) -> int | None:
-    """The number of the scope's repository; made where a write needs it."""
+def repository_of(
+    db: Statements, scope: Scope, *, make: bool = False, copied: bool = False
+) -> int | None:
+    """The number of the scope's repository. With `make` it is created if it is missing; its names
+    are checked then, unless it is `copied` from another store and so has its names already."""
     values = {
         "tenant": scope.tenant,
         "organization": scope.organization,
         "name": scope.repository,
     }
-    if make:
-        db.run("add_repository", values)
     row = db.run("repository", values).fetchone()
+    if row is None and make:
+        if not copied:
+            _check_names(scope)
+        db.run("add_repository", values)
+        row = db.run("repository", values).fetchone()
     return None if row is None else int(row[0])
+
+
+def _check_names(scope: Scope) -> None:
+    for what in ("tenant", "organization", "repository"):
+        check_name(getattr(scope, what), f"{what}'s name", what)
 
 
 class CommitWriter:

@@ -62,7 +62,7 @@ class Transfer(Past):
     ) -> None:
         """One transaction, with how far it has come then."""
         with self._writing(scope, alone=True) as db:
-            db.repository = repository = repository_of(db, scope, make=True) or UNKNOWN
+            db.repository = repository = repository_of(db, scope, make=True, copied=True) or UNKNOWN
             _TAKERS.get(table, _take)(db, table, repository, rows)
             kept = {"repository": repository, "state": _STATE, "result": to_json(dict(state))}
             db.run("keep_copy_state", kept)
@@ -70,7 +70,7 @@ class Transfer(Past):
     def finish_copy(self, scope: Scope, head: int, published: str | None) -> None:
         """From now on readers see it."""
         with self._writing(scope, alone=True) as db:
-            repository = repository_of(db, scope, make=True) or UNKNOWN
+            repository = repository_of(db, scope, make=True, copied=True) or UNKNOWN
             values = {"repository": repository, "head": head, "published": published}
             if db.run("finish_copy", values).rowcount != 1:
                 raise Conflict(f"somebody has written to {scope.repository!r} while it was copied")
