@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sourcebook import moving, portable
-from sourcebook.errors import Conflict, InvalidInput, StoreError
+from sourcebook.errors import Conflict, InvalidInput, NotFound, StoreError
 from sourcebook.model import ApiKey, PreparedQuery, ReadContext, Scope
 from sourcebook.moving import Came, copy, described, pages, total
 from sourcebook.ports import Asked, Spent, Store, Within
@@ -161,15 +161,26 @@ def test_a_copy_that_was_stopped_goes_on(
     assert server.counts(SCOPE, 3) == file.counts(SCOPE, 3)
 
 
-def test_nothing_is_seen_before_all_is_there(file: SqliteStore, other: SqliteStore) -> None:
+@pytest.mark.parametrize("target", ["other", "server"])
+def test_nothing_is_seen_before_all_is_there(
+    file: SqliteStore, target: str, request: pytest.FixtureRequest
+) -> None:
     written(file)
+    copied: Store = request.getfixturevalue(target)
 
     def look(scope: Scope, table: str, rows: int) -> None:
-        assert other.resolve(scope, ReadContext()).revision == 0
-        assert bodies(other, 0) == set()
+        assert copied.resolve(scope, ReadContext()).revision == 0
+        assert bodies(copied, 0) == set()
+        assert copied.log(scope) == []
+        assert copied.baselines(scope) == []
+        assert copied.resolve(scope, ReadContext("as_of", "9999-01-01")).revision == 0
+        with pytest.raises(NotFound, match="no baseline"):
+            copied.resolve(scope, ReadContext("baseline", "v1"))
 
-    copy(file, other, look)
-    assert bodies(other, 3) == bodies(file, 3)
+    copy(file, copied, look)
+    assert bodies(copied, 3) == bodies(file, 3)
+    assert copied.log(SCOPE) == file.log(SCOPE)
+    assert copied.baselines(SCOPE) == file.baselines(SCOPE)
 
 
 def test_what_is_there_stays(file: SqliteStore, other: SqliteStore) -> None:

@@ -113,11 +113,14 @@ VALUES (:tenant, :repository, :revision, :at, :message, :counts)
 SELECT at FROM revision r WHERE {mine r} AND r.number = :revision
 
 -- name: revision_as_of
-SELECT number FROM revision r WHERE {mine r} AND r.at <= :at ORDER BY r.number DESC LIMIT 1
+SELECT r.number FROM revision r
+JOIN repository p ON p.tenant = r.tenant AND p.number = r.repository
+WHERE {mine r} AND r.at <= :at AND r.number <= p.head ORDER BY r.number DESC LIMIT 1
 
 -- name: log
-SELECT number, at, message, counts, dropped IS NOT NULL FROM revision r
-WHERE {mine r} ORDER BY r.number DESC LIMIT nullif(:limit, -1)
+SELECT r.number, r.at, r.message, r.counts, r.dropped IS NOT NULL FROM revision r
+JOIN repository p ON p.tenant = r.tenant AND p.number = r.repository
+WHERE {mine r} AND r.number <= p.head ORDER BY r.number DESC LIMIT nullif(:limit, -1)
 
 -- name: request
 SELECT result FROM request r WHERE {mine r} AND r.id = :id
@@ -132,7 +135,7 @@ ON CONFLICT DO NOTHING
 -- name: baselines
 SELECT b.id, b.revision, b.created_at, b.id IS NOT DISTINCT FROM r.published
 FROM baseline b JOIN repository r ON r.tenant = b.tenant AND r.number = b.repository
-WHERE {mine b} ORDER BY b.revision, b.id
+WHERE {mine b} AND b.revision <= r.head ORDER BY b.revision, b.id
 
 -- name: add_baseline
 INSERT INTO baseline (tenant, repository, id, revision, created_at)

@@ -115,13 +115,18 @@ SELECT at FROM revision WHERE repository = :repository AND number = :revision
 
 -- name: revision_as_of
 -- Times rise with numbers within a repository, so the first row met from the end is the answer.
+-- A repository that is being copied has revisions behind its head, which nobody sees yet.
 SELECT number FROM revision
-WHERE repository = :repository AND at <= :at ORDER BY number DESC LIMIT 1
+WHERE repository = :repository AND at <= :at
+  AND number <= (SELECT head FROM repository WHERE id = :repository)
+ORDER BY number DESC LIMIT 1
 
 -- name: log
 -- Newest first; a limit of -1 is no limit.
 SELECT number, at, message, counts, dropped IS NOT NULL FROM revision
-WHERE repository = :repository ORDER BY number DESC LIMIT :limit
+WHERE repository = :repository
+  AND number <= (SELECT head FROM repository WHERE id = :repository)
+ORDER BY number DESC LIMIT :limit
 
 -- name: request
 -- What an earlier commit with this request id gave.
@@ -138,7 +143,7 @@ INSERT OR IGNORE INTO request (repository, id, result) VALUES (:repository, :id,
 -- Oldest first, each with whether it is the published one.
 SELECT b.id, b.revision, b.created_at, b.id IS r.published
 FROM baseline b JOIN repository r ON r.id = b.repository
-WHERE b.repository = :repository ORDER BY b.revision, b.id
+WHERE b.repository = :repository AND b.revision <= r.head ORDER BY b.revision, b.id
 
 -- name: add_baseline
 INSERT INTO baseline (repository, id, revision, created_at)
