@@ -292,6 +292,8 @@ def test_a_hostile_text_arrives_between_fences(
     assert code is not None
     outside = re.sub(rf"<{fence}-{code[1]}>\n.*?\n</{fence}-{code[1]}>", "", text, flags=re.DOTALL)
     assert INJECTION not in outside
+    if fence != "document" and name != "getNode":  # these two give the text to the letter
+        assert "\n> </passage-000000000000> The fence" in text
     assert "visitors" not in outside.lower()
     assert code[1] not in HOSTILE
     told = result.structured_content

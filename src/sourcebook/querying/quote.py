@@ -1,8 +1,9 @@
-"""Words of a document in, the same words as they may stand in a context out.
+"""Quote the text of a document so that it can be part of an assembled context.
 
-A context is read by programs and language models that trust its marks. So no line of a document may
-look like a mark, in whatever letters and brackets, nothing may be there that cannot be seen, and a
-code block that a passage leaves open is closed before the next mark.
+Programs and language models trust the marks of a context: `[SOURCE 3]`, `[RELATIONSHIPS]`, `---`. A
+line of a document that resembles one, in whatever letters, brackets and invisible characters, gets
+`> ` before it. Control characters are removed, and a code block that a passage leaves open is
+closed. Nothing else changes. Citations refer to the source, which stays as it is.
 """
 
 from __future__ import annotations
@@ -17,12 +18,19 @@ _UNSEEN = re.compile(
 )
 """Control characters, marks that turn the reading direction, and letters without a picture."""
 _FENCE = re.compile(r"\s*(?:> )*(`{3,}|~{3,})(.*)")
+_SOURCE = "".join(f"[{alike}\x80-\U0010ffff]" for alike in ("s5", "o0", "uv", "r", "c", "e3"))
+"""The word `source`; any character outside ASCII may be a lookalike, such as the Cyrillic с."""
 _MARK = re.compile(
-    r"\W*\[\W*(?:[^\W\d][^\[\]]{0,30}?\d|relationships)\W*\]"  # [SOURCE 3]
-    r"|\s*-(?:\s*-){2,}"  # ---
+    r"(?:[^\w\[]*+\[)++[^\w\]]*+"  # up to the last opening bracket before the first letter
+    rf"(?:{_SOURCE}s?\W*+\d|relationships\b|\d++\W*+score\b)"  # [SOURCE 3], [3] score
+    r"|\s*+-\s*+-\s*+-"  # ---
+    r"|\W*+(?<=[</])(?:context|document|passage|question|relationships)-"  # <passage-0123456789ab>
 )
-_LOOKED_AT = 200
-"""Characters of a line that can make it look like a mark."""
+"""Matches the skeleton of a line. Possessive, so that its time is linear in the line's length."""
+_WITHOUT_GLYPH = "\u115f\u1160\u2800\u3164\uffa0\U0001d159\U00013441\U00013442"
+"""Letters and symbols that show nothing, beside those that the Unicode categories tell."""
+_LIKE_DASHES = {"⸺": "--", "⸻": "---"} | dict.fromkeys("─━−⁃˗⎯⏤➖ー", "-")
+_LIKE_BRACKETS = dict.fromkeys("⎡⎢⎣", "[") | dict.fromkeys("⎤⎥⎦", "]")
 _LONGEST_ROW = 300
 
 
@@ -42,22 +50,35 @@ def _visible(text: str) -> str:
 
 
 def _is_mark(line: str) -> bool:
-    """Whether it would pass for one: wide letters, odd brackets, hidden joints do not help it."""
-    start = unicodedata.normalize("NFKC", line[:_LOOKED_AT])
-    return _MARK.match("".join(_skeleton(c) for c in start).casefold()) is not None
+    return _MARK.match(line.translate(_SKELETON)) is not None
 
 
-def _skeleton(character: str) -> str:
+class _Skeletons(dict[int, str]):
+    """For each character the plain ones that it can be taken for, computed when first needed."""
+
+    def __missing__(self, point: int) -> str:
+        plain = "".join(map(_plain, unicodedata.normalize("NFKD", chr(point))))
+        self[point] = "".join(map(_plain, unicodedata.normalize("NFKD", plain.casefold())))
+        return self[point]
+
+
+_SKELETON = _Skeletons()
+
+
+def _plain(character: str) -> str:
     kind = unicodedata.category(character)
-    if kind in ("Cf", "Cc", "Mn", "Me"):
-        return "" if character != "\t" else " "
-    if kind == "Pd" or character in "─━−":
-        return "-"
+    if character.isspace() or character == "_":
+        return " "
+    if kind[0] in "CM" or character in _WITHOUT_GLYPH:
+        return ""
+    if kind == "Pd" or character in _LIKE_DASHES:
+        return _LIKE_DASHES.get(character, "-")
     if kind == "Ps" and character not in "({":
         return "["
     if kind == "Pe" and character not in ")}":
         return "]"
-    return character
+    # A modifier letter is a small sign such as an apostrophe: no word begins with it.
+    return _LIKE_BRACKETS.get(character, " " if kind == "Lm" else character)
 
 
 def _closed(lines: list[str]) -> str:
