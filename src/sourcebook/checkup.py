@@ -129,7 +129,7 @@ def _store(
             yield _writable(engine, file or shown(settings.store))
             if file is None:
                 yield _walls(engine)
-            elif engine.store.keys(None):
+            else:
                 yield machine.privacy(file)
             yield from _spaces(engine, embedder)
             yield _index(engine)

@@ -99,11 +99,11 @@ def permissions(file: Path) -> Check:
 
 
 def privacy(file: Path) -> Check:
-    """Of a store with keys: whoever reads its file passes them by."""
+    """Whoever can read the file needs no key."""
     if _mode(file.parent) & stat.S_IXOTH and any(_mode(p) & stat.S_IROTH for p in _parts(file)):
-        told = f"there are keys, but everybody on this machine can read {file}"
+        told = f"everybody on this machine can read {file}, without a key"
         return Check("privacy", "warning", told, f"run `chmod 600 {file}*`")
-    return Check("privacy", "ok", "only who has a key, and who runs the store, can read it")
+    return Check("privacy", "ok", "other users of this machine cannot read the file")
 
 
 def _parts(file: Path) -> list[Path]:

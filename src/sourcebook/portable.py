@@ -30,15 +30,19 @@ from sourcebook.moving import (
     written,
 )
 from sourcebook.ports import Moved, Store
+from sourcebook.private_files import replace_private
 
 FORMAT = "sourcebook archive 1"
 _PAGE = 500
 
 
 def dump(source: Store, file: Path, progress: Progress | None = None) -> list[Copied]:
-    """Everything. The file is there under its name when it is whole."""
+    """Everything. The file is there under its name when it is whole; only its owner can read it."""
     part = file.with_name(file.name + ".part")
-    with gzip.open(part, "wt", encoding="utf-8", compresslevel=6) as out:
+    with (
+        replace_private(part) as raw,
+        gzip.open(raw, "wt", encoding="utf-8", compresslevel=6) as out,
+    ):
         _line(out, {"format": FORMAT})
         made = [_dump(source, scope, out, progress) for scope in source.repositories()]
         for key in source.keys(None):

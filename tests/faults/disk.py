@@ -64,6 +64,7 @@ class Disk:
     failed: int = 0
     log: list[Entry] = field(default_factory=list)
     _short: bool = False
+    _created: set[str] = field(default_factory=set)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __enter__(self) -> Self:
@@ -78,6 +79,7 @@ class Disk:
         """Count from here, and fail as said."""
         with self._lock:
             self.fault, self.count, self.failed, self._short = fault, 0, 0, False
+            self._created.clear()
 
     @contextmanager
     def failing(self, fault: Fault) -> Iterator[None]:
@@ -95,6 +97,12 @@ class Disk:
 
     def concerns(self, path: str) -> bool:
         return path.startswith(f"{self.folder}{os.sep}")
+
+    def is_new(self, path: str) -> bool:
+        """Whether there is no such file, or an empty one that the store has just created."""
+        if not os.path.exists(path):
+            return True
+        return path not in self._created and os.path.getsize(path) == 0
 
     def error(self, operation: Operation, *, grows: bool = True) -> int:
         """The errno that this operation fails with, 0 if it succeeds, -1 for a short write."""
@@ -128,6 +136,8 @@ class Disk:
             self._note(Entry("write", path, offset, data))
 
     def did(self, operation: str, path: str, offset: int = 0) -> None:
+        if operation == "create":
+            self._created.add(path)
         if not path.endswith(_SHARED_MEMORY):
             self._note(Entry(operation, path, offset))
 
@@ -253,7 +263,7 @@ class _Hooks:
     def open(self, name: bytes, flags: int, mode: int) -> int:
         path = os.fsdecode(name)
         disk = self._below(path)
-        new = disk is not None and bool(flags & os.O_CREAT) and not os.path.exists(path)
+        new = disk is not None and bool(flags & os.O_CREAT) and disk.is_new(path)
         if disk and new and (failure := disk.error("create")):
             return _fail(failure if failure > 0 else errno.ENOSPC)
         try:

@@ -62,6 +62,7 @@ def test_a_sound_installation(cli: Cli, folder: Path) -> None:
         "room",
         "permissions",
         "store",
+        "privacy",
         "space",
         "index",
     ]

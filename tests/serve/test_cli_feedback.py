@@ -31,6 +31,7 @@ def test_from_a_search_to_a_golden_file_to_a_measure(folder: Path, cli: Cli) -> 
     (folder / "notes" / "leave.md").write_text("# Parental leave\n\nIt was cut to ten weeks.\n")
     assert cli("ingest", "notes").status == 0
     made = cli("feedback", "export", "golden.jsonl", "--json")
+    assert Path("golden.jsonl").stat().st_mode & 0o077 == 0
     assert made.data == {"file": "golden.jsonl", "queries": 1, "left_out": 0}
     (row,) = map(json.loads, (folder / "golden.jsonl").read_text().splitlines())
     assert row["must_include"] == [hit["node_id"]]

@@ -25,6 +25,7 @@ from sourcebook.errors import (
     StoreError,
     StoreReadOnly,
 )
+from sourcebook.private_files import create_private, make_private_folder
 from sourcebook.stores.migrate import migrate, steps
 
 _SCHEME = "sqlite:///"
@@ -171,7 +172,8 @@ class Connections:
 
     def _find_options(self) -> str:
         if not self.read_only:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.path.parent)
+            create_private(self.path)
             return "mode=rwc"
         if not self.path.exists():
             raise StoreError(f"there is no store at {self.path}")

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from sourcebook.errors import InvalidInput
 from sourcebook.model import Judgment, Opinion
+from sourcebook.private_files import private_opener
 from sourcebook.serve.commands.history import parse_citation
 from sourcebook.serve.options import MOST, Json, Read, chosen, read_context
 from sourcebook.serve.render import count, one_line, table
@@ -102,7 +103,8 @@ def export(
     with chosen(ctx).open() as engine:
         made = engine.golden(with_clicks=with_clicks, read_context=read)
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in made.rows]
-    file.write_text("".join(lines), "utf-8")
+    with open(file, "w", encoding="utf-8", opener=private_opener) as out:
+        out.writelines(lines)
     data = {"file": str(file), "queries": len(made.rows), "left_out": made.left_out}
     return Reply(data, partial(_show_export, file, made), as_json)
 
