@@ -46,7 +46,7 @@ WRONG: list[tuple[tuple[str, ...], int, str]] = [
     (("list", "--limit", "9" * 20), 2, "--limit"),
     (("log", "--limit", "9" * 20), 2, "--limit"),
     (("baseline", "publish", "Q9"), 1, "there is no baseline 'Q9'"),
-    (("baseline", "create", " "), 2, "a baseline's name"),
+    (("baseline", "create", " "), 2, "the baseline's name"),
     (("verify", "{"), 2, "the citation is not JSON"),
     (("verify", "[" * 100_000), 2, "the citation is not JSON"),
     (("verify", "[]"), 2, "a citation is a JSON object"),
