@@ -200,7 +200,7 @@ def test_a_copy_that_is_not_the_same_is_not_shown(file: SqliteStore, other: Sqli
             with other._connections.transaction() as db:
                 db.execute("UPDATE node SET title = 'wrong' WHERE element_id = 'b'")
 
-    with pytest.raises(StoreError, match="node differ"):
+    with pytest.raises(StoreError, match="node of 'b' does not match its checksum"):
         copy(file, other, spoil)
     assert other.repositories() == []
 

@@ -27,6 +27,9 @@ from sourcebook.ports import Embedder
 from sourcebook.stores.connections import NEEDED, sqlite_suits
 
 PYTHON = (3, 11)
+_SAMPLE = 200
+"""Rows of each table that are compared with their checksums."""
+_LISTED = 5
 _QUESTION = "Does this model answer?"
 
 
@@ -37,9 +40,11 @@ def checkup(
     offline: bool = False,
     host: str = "127.0.0.1",
     ports: Mapping[str, int] = {},
+    deep: bool = False,
 ) -> Iterator[Check]:
     """`open_with` opens the engine, with some settings changed. `offline` asks no service. `ports`
-    are those that a server would listen on, by the option that changes each."""
+    are those that a server would listen on, by the option that changes each. `deep` reads the whole
+    store instead of a sample."""
     yield from _machine()
     yield machine.limits()
     yield from machine.ports(host, ports)
@@ -58,7 +63,7 @@ def checkup(
         yield from _embedding(ours, embedder, offline)
     except SourcebookError as error:
         yield _failed("embedding", error)
-    yield from _store(settings, embedder, open_with)
+    yield from _store(settings, embedder, open_with, deep)
 
 
 def _machine() -> Iterator[Check]:
@@ -114,7 +119,10 @@ def _answers(embedder: Embedder) -> Check:
 
 
 def _store(
-    settings: Settings, embedder: Embedder | None, open_with: Callable[..., Sourcebook]
+    settings: Settings,
+    embedder: Embedder | None,
+    open_with: Callable[..., Sourcebook],
+    deep: bool,
 ) -> Iterator[Check]:
     try:
         file = store_file(settings)
@@ -131,6 +139,7 @@ def _store(
                 yield _walls(engine)
             else:
                 yield machine.privacy(file)
+            yield from _integrity(engine, deep)
             yield from _spaces(engine, embedder)
             yield _index(engine)
     except SourcebookError as error:
@@ -166,6 +175,36 @@ def _writable(engine: Engine, file: Path | str) -> Check:
     except SourcebookError as error:
         return _failed("store", error)
     return Check("store", "ok", f"{file} can be read and written")
+
+
+def _integrity(engine: Engine, deep: bool) -> Iterator[Check]:
+    """Whether what is stored matches its checksums: all of it, or a sample of every repository."""
+    rows, damaged = 0, []
+    scopes = engine.store.repositories()
+    for scope in scopes:
+        found = engine.store.examine(scope, None if deep else _SAMPLE)
+        rows += found.rows
+        damaged += [f"{part.part} of {part.element_id!r}" for part in found.damaged]
+    what = f"{rows:,} rows" + ("" if deep else " (a sample)")
+    if damaged:
+        listed = "; ".join(damaged if deep else damaged[:_LISTED])
+        yield Check(
+            "integrity",
+            "failed",
+            f"{len(damaged):,} of {what} do not match their checksums: {listed}",
+            "ingest the original files again, or restore the store from a backup"
+            + ("" if deep else "; `sourcebook doctor --deep` lists everything"),
+        )
+    else:
+        yield Check("integrity", "ok", f"{what} match their checksums")
+    if deep:
+        wrong = engine.store.structure()
+        advice = "copy the store with `sourcebook copy`, or restore it from a backup"
+        yield (
+            Check("structure", "failed", "; ".join(wrong), advice)
+            if wrong
+            else Check("structure", "ok", "the database finds its pages and indexes in order")
+        )
 
 
 def _spaces(engine: Engine, embedder: Embedder | None) -> Iterator[Check]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from sourcebook import asker
-from sourcebook.errors import InvalidInput
+from sourcebook.errors import Damaged, InvalidInput
 from sourcebook.model import Filter, Json, Link, Scope, Source
 from sourcebook.ports import Store
 from sourcebook.querying.assemble import Assembled, Count, Draft, with_tail
+from sourcebook.querying.damage import noticed
 from sourcebook.querying.expand import DRAWN, Surroundings, kind
 from sourcebook.querying.gather import Gatherer
 from sourcebook.retrieve import Answer
@@ -145,16 +146,14 @@ def assemble_context(
 ) -> Context:
     """`answer` is that of a search for at least `wanted.candidates` hits with these filters."""
     asker.still_waits()
-    started = time.perf_counter()
-    around = Surroundings(store, scope, answer.read_context.revision, filters)
-    draft = Draft(count, wanted.max_tokens, wanted.max_sources)
-    gatherer = Gatherer(around, draft, answer.results)
-    gatherer.place_hits(wanted.hits_first)
-    gatherer.place_linked(wanted.hops)
-    gatherer.place_hits(wanted.max_sources)
-    gatherer.merge_neighbours(wanted.neighbours)
-    gatherer.place_hits(wanted.max_sources)
-    gatherer.place_neighbours(wanted.neighbours)
+    started, began = time.perf_counter(), time.monotonic()
+    revision = answer.read_context.revision
+    around = Surroundings(store, scope, revision, filters)
+    try:
+        draft = _gathered(around, count, answer, wanted)
+    except Damaged:  # of what stands around the hits, which are sound themselves
+        draft = _gathered(around, count, answer, replace(wanted, hops=0, neighbours=0))
+    answer = replace(answer, degraded=(*answer.degraded, *noticed(store, scope, revision, began)))
     made = draft.finish()
     relationships = _relationships(around, made.sources) if wanted.relationships else []
     told = [line for link, line in relationships if link.type not in DRAWN]
@@ -167,6 +166,18 @@ def assemble_context(
         warning=_warning(answer, made, wanted),
         took_ms=round((time.perf_counter() - started) * 1e3, 3),
     )
+
+
+def _gathered(around: Surroundings, count: Count, answer: Answer, wanted: Wanted) -> Draft:
+    draft = Draft(count, wanted.max_tokens, wanted.max_sources)
+    gatherer = Gatherer(around, draft, answer.results)
+    gatherer.place_hits(wanted.hits_first)
+    gatherer.place_linked(wanted.hops)
+    gatherer.place_hits(wanted.max_sources)
+    gatherer.merge_neighbours(wanted.neighbours)
+    gatherer.place_hits(wanted.max_sources)
+    gatherer.place_neighbours(wanted.neighbours)
+    return draft
 
 
 def _relationships(around: Surroundings, sources: Sequence[Source]) -> list[tuple[Link, str]]:

@@ -82,6 +82,12 @@ class StoreUnavailable(StoreError):
     """The store's server does not answer; check that it runs and can be reached."""
 
 
+class Damaged(StoreError):
+    """The store is damaged; ingest the original file again, or restore the store from a backup."""
+
+    code = "damaged"
+
+
 class StoreBusy(StoreError):
     """Another process is writing to the store; try again when it has finished."""
 

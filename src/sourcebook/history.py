@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sourcebook.errors import InvalidInput, NotFound, RevisionDropped, SourcebookError
+from sourcebook.errors import Damaged, InvalidInput, NotFound, RevisionDropped, SourcebookError
 from sourcebook.hashing import text_hash
 from sourcebook.model import Baseline, Citation, DroppedVersion, ReadContext, Retained, Scope, Shown
 from sourcebook.ports import Store
@@ -140,7 +140,8 @@ class Replay:
     visible: tuple[tuple[int, int | None], ...] = ()
     """The revisions that show the version: from one, until before another or still."""
     state: str | None = None
-    """At head: current, superseded (by another version) or ended; dropped where it is gone."""
+    """At head: current, superseded (by another version) or ended; dropped where it is gone, damaged
+    where what is stored does not match its checksum."""
     ended_at: int | None = None
     """The first revision that no longer shows it."""
 
@@ -165,6 +166,13 @@ def replay(store: Store, scope: Scope, citation: Citation) -> Replay:
         ours = scope.repository
         told = f"it cites the repository {citation.repository_id}, and this is {ours}"
         return _refused("repository_id", citation.repository_id, ours, told)
+    try:
+        return _replayed(store, scope, citation)
+    except Damaged as error:
+        return _refused("text_hash", citation.text_hash, None, str(error), "damaged")
+
+
+def _replayed(store: Store, scope: Scope, citation: Citation) -> Replay:
     rows = store.shown(scope, citation.version_id)
     dropped = store.dropped_version(scope, citation.version_id)
     if not rows:

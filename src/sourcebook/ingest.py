@@ -141,6 +141,8 @@ class Outcome:
     passages: int = 0
     unchanged: int = 0
     ended: int = 0
+    repaired: int = 0
+    """Unchanged documents of which something stored was damaged."""
     skipped: list[Skipped] = field(default_factory=list)
     warnings: list[Skipped] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
@@ -245,6 +247,8 @@ def _commit(
             changed = [d for d in batch if _changed(live.get(d.element_id), d, builder, outcome)]
             for document, tree in zip(changed, builder.build(changed), strict=True):
                 _put(writer, document, tree, outcome)
+            made = {document.element_id for document in changed}
+            _repair(writer, builder, [d for d in batch if d.element_id not in made], outcome)
         _prune(writer, request.prune, seen, outcome)
         outcome.revision = writer.revision
         writer.result = outcome.to_dict()
@@ -313,6 +317,17 @@ def _changed(
 
 def _state(document: Document, builder: Builder) -> tuple[str, str, str]:
     return content_hash(document), builder.recipe_of(document), document.source
+
+
+def _repair(
+    writer: Writer, builder: Builder, unchanged: Sequence[Document], outcome: Outcome
+) -> None:
+    """Write again what is damaged of documents that have not changed."""
+    wrong = writer.damaged([document.element_id for document in unchanged])
+    found = [document for document in unchanged if document.element_id in wrong]
+    for tree in builder.build(found):
+        writer.repair(tree)
+    outcome.repaired += len(found)
 
 
 def _put(writer: Writer, document: Document, tree: Tree, outcome: Outcome) -> None:

@@ -513,6 +513,14 @@ class Degraded:
     reason: str
 
 
+class DamagedPart(NamedTuple):
+    """A part of a document that does not match the checksum that its commit stored."""
+
+    element_id: str
+    part: str
+    """text, node, passage, index, vector or token vectors"""
+
+
 # --- what people say of answers ------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ a revision. Every method takes the scope, so that no query can forget whose data
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from sourcebook.model import (
     ApiKey,
     Baseline,
+    DamagedPart,
     Difference,
     DroppedVersion,
     Feedback,
@@ -301,6 +302,13 @@ class Coverage:
     vectors: int
 
 
+class Examined(NamedTuple):
+    """What was compared with its checksum."""
+
+    rows: int
+    damaged: tuple[DamagedPart, ...]
+
+
 class Moved(NamedTuple):
     """A row on its way to another store."""
 
@@ -322,6 +330,14 @@ class Writer(Protocol):
 
     def current(self, element_ids: Sequence[str]) -> Mapping[str, tuple[str, str, str]]:
         """(content hash, recipe, source) of those that are live documents."""
+        ...
+
+    def damaged(self, element_ids: Sequence[str]) -> Container[str]:
+        """Those of these live documents of which anything stored does not match its checksum."""
+        ...
+
+    def repair(self, tree: Tree) -> None:
+        """Write the damaged rows of an unchanged document again as they were committed."""
         ...
 
     def put(self, tree: Tree) -> Mapping[str, int]:
@@ -472,6 +488,20 @@ class Store(Protocol):
     def sparse_search(
         self, scope: Scope, query: PreparedQuery, k: int, within: Within
     ) -> list[Match]: ...
+    def examine(self, scope: Scope, sample: int | None = None) -> Examined:
+        """Compare all of a repository with its checksums, or of each table so many rows from a
+        random place on."""
+        ...
+
+    def structure(self) -> Sequence[str]:
+        """What the database itself finds wrong with its pages and indexes; reads all of it."""
+        ...
+
+    def damage(self, scope: Scope, revision: int, since: float) -> Sequence[DamagedPart]:
+        """What reads have found damaged since that time.monotonic(), and so have left out, as far
+        as the reader may know of the documents."""
+        ...
+
     def passages(self, scope: Scope, revision: int, rows: Sequence[int]) -> list[StoredPassage]: ...
     def evidence(
         self,

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sourcebook import asker
-from sourcebook.errors import ModelUnavailable
+from sourcebook.errors import Damaged, ModelUnavailable
 from sourcebook.model import (
     Adjustment,
     Candidate,
@@ -34,6 +34,7 @@ from sourcebook.querying.adjust import KEYS, adjustments, product, types
 from sourcebook.querying.answer import Answer, Options, Status, hit_to_dict
 from sourcebook.querying.cache import Cache
 from sourcebook.querying.cite import cite
+from sourcebook.querying.damage import noticed
 from sourcebook.querying.expand import Surroundings
 from sourcebook.querying.fuse import explain, fuse
 from sourcebook.querying.gate import gate
@@ -144,6 +145,7 @@ class Question:
         self.within = Within(context.revision, options.resolution, options.filters)
         self.timings: dict[str, float] = {}
         self.degraded: dict[Degraded, None] = {}
+        self.began = time.monotonic()
         parts = self._parts(text) if options.split else ()
         self.parts = parts if len(parts) > 1 else ()
 
@@ -151,6 +153,8 @@ class Question:
         started = time.perf_counter()
         asked, fused = self._recall()
         hits, rejected, asked_type = self._ranked(asked, fused)
+        damage = noticed(self.store, self.scope, self.context.revision, self.began)
+        self.degraded |= dict.fromkeys(damage)
         self.timings["total"] = round((time.perf_counter() - started) * 1e3, 3)
         status, warning = self._outcome(hits, rejected)
         return Answer(
@@ -254,8 +258,11 @@ class Question:
         superseded = self._superseded({f.element_id for f in pool})
         known = {kind for p in stored.values() for kind in types(p.node.metadata)}
         asked_type = document_type(self.query.text, known)
-        changes = []
+        changes: list[tuple[Adjustment, ...]] = []
         for found in pool:
+            if found.passage not in stored:  # damaged: it will be left out
+                changes.append(())
+                continue
             metadata = dict(stored[found.passage].node.metadata)
             if found.element_id in superseded and not metadata.get("superseded_by"):
                 metadata["superseded_by"] = superseded[found.element_id]
@@ -298,6 +305,8 @@ class Question:
         """Each candidate's passage row and its hit; what is not known yet is read."""
         rows = [candidate.passage for candidate in candidates]
         known |= self._read([row for row in rows if row not in known])
+        candidates = [c for c in candidates if c.passage in known]  # the others are damaged
+        rows = [candidate.passage for candidate in candidates]
         stored = [known[row] for row in rows]
         versions = [passage.node.version_id for passage in stored]
         quality = self.store.quality(self.scope, QUALITY_VERSION, versions)
@@ -314,7 +323,10 @@ class Question:
         """The passage with what stands around it, or the words of its relationships."""
         around = Surroundings(self.store, self.scope, self.context.revision)
         nodes = around.siblings(hit.node, _AROUND)
-        texts = [self.store.text(self.scope, node) for node in nodes] or [hit.text]
+        try:
+            texts = [self.store.text(self.scope, node) for node in nodes] or [hit.text]
+        except Damaged:  # what stands around it; the answer says so
+            texts = [hit.text]
         return "\n\n".join([*([hit.context] if hit.context else []), *texts])
 
     def _outcome(

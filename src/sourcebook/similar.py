@@ -29,6 +29,7 @@ from sourcebook.ports import Vectors, Within
 from sourcebook.quality import QUALITY_VERSION
 from sourcebook.querying.answer import MAX_RESULTS, Answer
 from sourcebook.querying.cite import cite
+from sourcebook.querying.damage import noticed
 from sourcebook.querying.search import APPROXIMATE, Searches
 
 DEPTH = 200
@@ -47,7 +48,9 @@ def similar(
     if not 1 <= k <= MAX_RESULTS:
         raise InvalidInput(f"k must be from 1 to {MAX_RESULTS}, not {k}", field="k")
     within = Within(context.revision, CHUNK, filters)
+    began = time.monotonic()
     hits, candidates, degraded = _nearest(searches, node, text, k, within)
+    degraded += noticed(searches.store, searches.scope, context.revision, began)
     took = round((time.perf_counter() - started) * 1e3, 3)
     return Answer(
         status="ok" if hits else "no_results",
@@ -94,6 +97,8 @@ def _nearest(
         for i, (m, _) in ((i, known[i]) for i in order)
     ]  # fmt: skip
     stored = store.passages(scope, within.revision, [c.passage for c in candidates])
+    sound = {passage.row for passage in stored}
+    candidates = [c for c in candidates if c.passage in sound]
     quality = store.quality(scope, QUALITY_VERSION, [p.node.version_id for p in stored])
     hits = cite(scope.repository, within.resolution, candidates, stored, quality)
     if missing := len(others) - len(known):

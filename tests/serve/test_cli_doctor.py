@@ -63,6 +63,7 @@ def test_a_sound_installation(cli: Cli, folder: Path) -> None:
         "permissions",
         "store",
         "privacy",
+        "integrity",
         "space",
         "index",
     ]

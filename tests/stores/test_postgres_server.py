@@ -54,6 +54,7 @@ from tests.stores.leases import Clock, LeaseConformance
 
 STRANGER = replace(SCOPE, tenant="evil")
 OF_SEARCH = {
+    "terms_of",
     "lane",
     "lane_columns",
     "lane_difference",

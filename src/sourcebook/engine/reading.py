@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from sourcebook import history
@@ -45,7 +46,10 @@ class Reading(Core):
         """What was stored of a node's quality, None if nothing; with evidence it is worked out."""
         if evidence:
             return score(text, kind=node.kind, title=node.title).to_dict(evidence=True)
+        began = time.monotonic()
         found = self.store.quality(self.scope, QUALITY_VERSION, [node.version_id])
+        if node.version_id not in found and self.store.damage(self.scope, 0, began):
+            return score(text, kind=node.kind, title=node.title).to_dict()
         return found.get(node.version_id)
 
     def list(

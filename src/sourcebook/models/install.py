@@ -7,17 +7,20 @@ made aside, every file's hash is checked, and then it is renamed into place.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sourcebook.errors import InvalidInput, ModelUnavailable
 from sourcebook.models.fetch import fetch, quantise
 from sourcebook.models.manifest import DEFAULT_MODELS, File, ModelEntry, entry_of
 
+_RECORD = "checked.json"
+"""Beside the files of a model: what they were like when they were last hashed."""
 Say = Callable[[str], None]
 """Called with a line about what is being done."""
 
@@ -37,17 +40,43 @@ def advice(name: str) -> str:
 
 
 def locate(name: str) -> Path:
-    """The folder of an installed model. Sizes are checked, which tells a cut or missing file;
-    hashes were checked when it was installed."""
+    """The folder of an installed model. A file is hashed unless it has the size and the time that
+    it had when its hash was last found right."""
     entry = entry_of(name)
     folder = models_dir() / name
+    known = _checked_before(folder)
+    found: dict[str, list[int | str]] = {}
     for file in entry.files:
         path = folder / file.name
         if not path.is_file():
             raise ModelUnavailable(f"The model {name} is not installed; {advice(name)}.")
-        if path.stat().st_size != file.size:
+        state = path.stat()
+        found[file.name] = [state.st_size, state.st_mtime_ns, file.sha256]
+        sound = state.st_size == file.size and (
+            known.get(file.name) == found[file.name] or _sha256(path) == file.sha256
+        )
+        if not sound:
             raise ModelUnavailable(f"{file.name} of the model {name} is damaged; {advice(name)}.")
+    if found != known:
+        _record_check(folder, found)
     return folder
+
+
+def _checked_before(folder: Path) -> dict[str, list[int | str]]:
+    """The size, time and hash of each file at its last full check; empty if there is no record."""
+    try:
+        record = json.loads((folder / _RECORD).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _record_check(folder: Path, found: dict[str, list[int | str]]) -> None:
+    """In a folder that cannot be written to, files are hashed at every load."""
+    with suppress(OSError):
+        part = folder / f"{_RECORD}.{os.getpid()}"
+        part.write_text(json.dumps(found), "utf-8")
+        part.replace(folder / _RECORD)
 
 
 def unsound(name: str) -> str | None:

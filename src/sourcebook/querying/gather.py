@@ -120,8 +120,8 @@ class Gatherer:
         return self.draft.count([text])[0] <= self.draft.max_tokens // self.draft.max_sources
 
     def _piece(self, node: Node, why: str, way: Sequence[Node], beside: str | None = None) -> Piece:
-        around = self.around
-        text = around.store.text(around.scope, node)
+        around, hit = self.around, self.hits.get(node.id)
+        text = around.store.text(around.scope, node) if hit is None else hit.text
         place = (node.element_id, node.version_id, node.start, node.end)
         standing = around.standing(node)
         return Piece(

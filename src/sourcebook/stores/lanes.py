@@ -14,7 +14,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sourcebook.ports import Vectors
+from sourcebook.stores import checksums
 from sourcebook.stores.bm25 import Postings
 from sourcebook.stores.cosine import Cosine
 from sourcebook.stores.labels import View
@@ -50,6 +51,8 @@ class Columns:
     hashes: Objects
     records: npt.NDArray[np.void]
     counts: npt.NDArray[np.int64]
+    damaged: tuple[tuple[int, str], ...] = ()
+    """(row, document) of passages whose terms do not match their checksum: they are left out."""
 
     @classmethod
     def read(cls, db: sqlite3.Connection, repository: int, shown: tuple[str, ...]) -> Columns:
@@ -61,16 +64,30 @@ class Columns:
         for some in np.split(np.array(rows, np.int64), steps):
             asked = {"repository": repository, "rows": json.dumps(some.tolist())}
             parts.append(db.execute(QUERIES["lane_columns"], asked).fetchone())
-        elements, ancestors, hashes, terms = zip(*parts, strict=True)
-        return cls(
+        elements, ancestors, hashes, terms, checksums = zip(*parts, strict=True)
+        names = (nodes, _joined(elements), _joined(ancestors), _joined(hashes))
+        data = b"".join(filter(None, terms))
+        wrong = _damaged(names, sizes, data, _joined(checksums))
+        columns = cls(
             np.array(rows, np.int64),
-            _objects(nodes),
-            _objects(_joined(elements)),
-            _objects(_joined(ancestors)),
-            _objects(_joined(hashes)),
-            np.frombuffer(b"".join(filter(None, terms)), TERM),
-            np.array(sizes, np.int64) // TERM.itemsize,
+            _objects(names[0]),
+            _objects(names[1]),
+            _objects(names[2]),
+            _objects(names[3]),
+            records=np.frombuffer(data, TERM),
+            counts=np.array(sizes, np.int64) // TERM.itemsize,
         )
+        return columns.without(wrong) if wrong else columns
+
+    def without(self, wrong: list[int]) -> Columns:
+        """These columns without the passages at some places, which are damaged."""
+        lost = tuple((int(self.rows[n]), str(self.element_ids[n])) for n in wrong)
+        empty = Columns(*(column[:0] for column in self._arrays()))
+        return replace(self.replaced(self.rows[wrong], empty), damaged=lost)
+
+    def _arrays(self) -> tuple[Any, ...]:
+        names = (self.rows, self.node_ids, self.element_ids, self.ancestors, self.hashes)
+        return (*names, self.records, self.counts)
 
     def replaced(self, gone: Rows, new: Columns) -> Columns:
         """These columns without the passages `gone` and with the `new` ones."""
@@ -85,6 +102,7 @@ class Columns:
             **{n: column[order] for n, column in merged.items()},
             records=records[_spans(starts[order], counts[order])],
             counts=counts[order],
+            damaged=tuple(d for d in self.damaged if d[0] not in set(gone.tolist())) + new.damaged,
         )
 
 
@@ -148,6 +166,8 @@ class Filled:
     position: Rows
     """The vector of each lane row, -1 where there is none."""
     seen: int
+    damaged: tuple[str, ...] = ()
+    """The hashes of texts whose vectors do not match their checksum: they are left out."""
 
 
 def load(db: sqlite3.Connection, view: View, resolution: int, revision: int) -> Lane:
@@ -209,9 +229,13 @@ def _fill(db: sqlite3.Connection, lane: Lane, space: int, seen: int, known: Name
         there[rows[rows >= 0]] = True
         missing = {name: row for name, row in first.items() if not there[row]}
     most = _STEP // (matrix.itemsize * dimensions) + 1
+    damaged: list[str] = []
     with _reading(db):
-        for names, data in _read(db, space, seen, missing, most):
+        for names, data, sums in _read(db, space, seen, missing, most):
             rows = np.array([missing.get(name, -1) for name in names], np.int64)
+            wrong = _damaged_vectors(data, sums, matrix.itemsize * dimensions)
+            damaged += [names[n] for n in wrong if rows[n] >= 0]
+            rows[wrong] = -1
             wanted = rows >= 0
             matrix[rows[wanted]] = np.frombuffer(data, np.float32).reshape(-1, dimensions)[wanted]
             there[rows[wanted]] = True
@@ -221,27 +245,55 @@ def _fill(db: sqlite3.Connection, lane: Lane, space: int, seen: int, known: Name
     position[lane_rows] = np.arange(len(lane_rows))
     whole = len(first) == len(lane_rows) == len(lane)
     vectors = matrix if whole else matrix[source[lane_rows]]
-    return Filled(Cosine.build(vectors), lane_rows, position, seen)
+    return Filled(Cosine.build(vectors), lane_rows, position, seen, tuple(damaged))
 
 
 def _read(
     db: sqlite3.Connection, space: int, seen: int, wanted: Collection[str], most: int
-) -> Iterator[tuple[list[str], bytes]]:
-    """Hashes and their vectors, `most` at a time: the whole space where much of it is wanted, else
-    one by one in the order of the table, which is far faster than in any other."""
+) -> Iterator[tuple[list[str], bytes, list[int | None]]]:
+    """Hashes, their vectors and the checksums of these, `most` at a time: the whole space where
+    much of it is wanted, else one by one in the order of the table, which is far faster than in any
+    other."""
     if len(wanted) > seen // _MUCH:
         after = {"space": space, "after": "", "most": most}
         while True:
-            names, data = db.execute(QUERIES["whole_space"], after).fetchone()
+            names, data, sums = db.execute(QUERIES["whole_space"], after).fetchone()
             if not (some := json.loads(names)):
                 return
-            yield some, data
+            yield some, data, json.loads(sums)
             after["after"] = max(some)
     hashes = sorted(wanted)
     for start in range(0, len(hashes), most):
         asked = {"space": space, "hashes": json.dumps(hashes[start : start + most])}
-        names, data = db.execute(QUERIES["vectors"], asked).fetchone()
-        yield json.loads(names), data or b""
+        names, data, sums = db.execute(QUERIES["vectors"], asked).fetchone()
+        yield json.loads(names), data or b"", json.loads(sums)
+
+
+def _damaged(
+    names: Sequence[Sequence[str]], sizes: Sequence[int], data: bytes, sums: Sequence[int | None]
+) -> list[int]:
+    """The places of passages whose terms do not match their checksum."""
+    ends = np.cumsum(np.array(sizes, np.int64)).tolist()
+    whole = memoryview(data)
+    return [
+        n
+        for n, (checksum, size, end) in enumerate(zip(sums, sizes, ends, strict=True))
+        if not checksums.matches(
+            checksum,
+            checksums.of_terms(
+                names[0][n], names[1][n], names[2][n], names[3][n], whole[end - size : end]
+            ),
+        )
+    ]
+
+
+def _damaged_vectors(data: bytes, sums: Sequence[int | None], width: int) -> list[int]:
+    whole = memoryview(data)
+    return [
+        n
+        for n, checksum in enumerate(sums)
+        if not checksums.matches(checksum, checksums.of_bytes(whole[n * width : (n + 1) * width]))
+    ]
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from importlib import resources
 
 from sourcebook.errors import StoreError, StoreReadOnly, StoreTooNew
+from sourcebook.stores import checksums
 from sourcebook.stores.labels import labels_of_json
 from sourcebook.stores.postings import widened
 
@@ -51,8 +52,15 @@ def migrate(
         )
     db.create_function("widened", 1, widened, deterministic=True)
     db.create_function("labels_of", 1, labels_of_json, deterministic=True)
+    db.create_function("checksum_of_columns", -1, _of_columns, deterministic=True)
+    db.create_function("checksum_of_terms", 5, checksums.of_terms, deterministic=True)
+    db.create_function("checksum_of_bytes", 1, checksums.of_bytes, deterministic=True)
     for number in sorted(to):
         _step(db, number, to[number])
+
+
+def _of_columns(data: bytes, *columns: checksums.Column) -> int:
+    return checksums.of_columns(columns, data)
 
 
 def _checked(db: sqlite3.Connection, path: str, newest: int) -> int:

@@ -5,7 +5,7 @@ All that depends on the tree alone is worked out here, before anything is writte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -14,9 +14,10 @@ from sourcebook.analysis import ANALYZER_VERSION, Analyzed, analyze
 from sourcebook.errors import InvalidInput
 from sourcebook.hashing import digest
 from sourcebook.model import Passage, Tree
+from sourcebook.stores import checksums
 from sourcebook.stores.labels import labels_of
 from sourcebook.stores.postings import encode_counts, encode_tokens
-from sourcebook.stores.rows import Row
+from sourcebook.stores.rows import Row, to_json
 from sourcebook.stores.vocabulary import TermNumbers
 
 _short = lru_cache(maxsize=4096)(analyze)
@@ -73,6 +74,18 @@ class PassageRow:
             encode_tokens(*tokens[:3]),
             self.labels,
         )
+
+
+def passage_checksums(columns: Row, ancestors: Sequence[str], born: int) -> tuple[int, int]:
+    """Of the columns that `PassageRow.columns` gives: the checksum of the words, and of what
+    full-text search reads."""
+    node_id, element_id, resolution, _, text_hash, *words = columns
+    *words, terms, tokens, labels = words
+    named = (node_id, element_id, resolution, text_hash, *words, labels, born)
+    return (
+        checksums.of_columns(named, bytes(tokens)),
+        checksums.of_terms(node_id, element_id, to_json(list(ancestors)), text_hash, bytes(terms)),
+    )
 
 
 def passage_rows(tree: Tree) -> list[PassageRow]:

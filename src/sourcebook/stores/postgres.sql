@@ -59,6 +59,10 @@ NOT EXISTS (
 $.id, $.element_id, $.kind, $.version_id, $.content_hash, $.parent_id, $.position, $.title,
 $.source, $.start, $."end", $.section_path, $.page, $.metadata
 
+-- fragment: checked_node
+-- A node with what its checksum was made of, and the checksum.
+{node_columns $}, $.content, $.labels, $.born, $.checksum
+
 -- fragment: is_relation
 $.type NOT IN ('contains', 'follows', 'responds-to')
 
@@ -148,13 +152,13 @@ UPDATE repository SET published = :id WHERE tenant = :tenant AND number = :repos
 -- === what differs between two revisions ==========================================================
 
 -- name: nodes_between
-SELECT {node_columns n} FROM node n
+SELECT {checked_node n} FROM node n
 WHERE {mine n} AND n.born > :low AND n.born <= :revision
   AND {visible n} AND {readable n} AND (:kind::text IS NULL OR n.kind = :kind)
 ORDER BY n.id
 
 -- name: nodes_ended_between
-SELECT {node_columns n} FROM node n
+SELECT {checked_node n} FROM node n
 WHERE {mine n} AND n.died > :revision AND n.died <= :high AND n.died < 2147483647
   AND {visible n} AND {readable n} AND (:kind::text IS NULL OR n.kind = :kind)
 ORDER BY n.id
@@ -264,7 +268,7 @@ WHERE {mine d} AND d.version_id = :version AND {readable d}
 ORDER BY d.born DESC, d.start
 
 -- name: shown
-SELECT n.born, nullif(n.died, 2147483647), {node_columns n} FROM node n
+SELECT n.born, nullif(n.died, 2147483647), {checked_node n} FROM node n
 WHERE {mine n} AND n.version_id = :version AND {readable_today n}
 ORDER BY n.born DESC, n.number DESC
 
@@ -272,16 +276,16 @@ ORDER BY n.born DESC, n.number DESC
 -- === structured reads ============================================================================
 
 -- name: node
-SELECT {node_columns n} FROM node n WHERE {mine n} AND n.id = :id AND {visible n} AND {readable n}
+SELECT {checked_node n} FROM node n WHERE {mine n} AND n.id = :id AND {visible n} AND {readable n}
 
 -- name: versions
-SELECT {node_columns n} FROM node n
+SELECT {checked_node n} FROM node n
 WHERE {mine n} AND n.version_id = :version AND {readable_today n}
 ORDER BY n.born DESC, n.number DESC
 
 -- name: nodes
 -- JSON functions refuse a NUL: metadata that holds one matches by its columns alone.
-SELECT {node_columns n} FROM node n
+SELECT {checked_node n} FROM node n
 WHERE {mine n} AND n.id > :after AND {visible n} AND {readable n}
   AND (:kind::text IS NULL OR n.kind = :kind)
   AND NOT EXISTS (
@@ -333,7 +337,7 @@ WHERE {mine l} AND (l.source_id = :id OR l.target_id = :id)
 ORDER BY l.type, l.source_id, l.target_id, l.metadata
 
 -- name: children
-SELECT {node_columns n} FROM link l
+SELECT {checked_node n} FROM link l
 JOIN node n ON {mine n} AND n.id = l.target_id
 WHERE {mine l} AND l.source_id = :id AND l.type = 'contains'
   AND {visible l} AND {visible n} AND {readable n}
@@ -363,8 +367,9 @@ UNION ALL
 SELECT 'links', count(*) FROM link l WHERE {mine l} AND {visible l} AND {readable_link l}
 
 -- name: passages
-SELECT {node_columns n}, n.content, p.number, p.node_id, p.element_id, p.resolution, p.body,
-  p.context, p.title, p.heading, p.summary
+SELECT {checked_node n}, p.number, p.node_id, p.element_id, p.resolution, p.body,
+  p.context, p.title, p.heading, p.summary, p.text_hash, p.digest, p.length, p.labels, p.born,
+  p.tokens, p.checksum
 FROM passage p JOIN node n ON {mine n} AND n.id = p.node_id AND n.element_id = p.element_id
 WHERE {mine p} AND p.number = ANY (:rows::integer[])
   AND {visible p} AND {visible n} AND {readable p} AND {readable n}
@@ -427,14 +432,14 @@ SELECT count(DISTINCT p.text_hash) FROM passage p WHERE {mine p} AND {unembedded
 
 -- name: add_vector
 -- Not into a space that was dropped while the vector was made.
-INSERT INTO embedding (tenant, repository, space, text_hash, vector)
-SELECT s.tenant, s.repository, s.number, :text_hash, :data FROM space s
+INSERT INTO embedding (tenant, repository, space, text_hash, vector, checksum)
+SELECT s.tenant, s.repository, s.number, :text_hash, :data, :checksum FROM space s
 WHERE {mine s} AND s.number = :space AND s.state <> 'dropped'
 ON CONFLICT DO NOTHING
 
 -- name: add_token_vectors
-INSERT INTO token_vectors (tenant, repository, space, text_hash, data)
-SELECT s.tenant, s.repository, s.number, :text_hash, :data FROM space s
+INSERT INTO token_vectors (tenant, repository, space, text_hash, data, checksum)
+SELECT s.tenant, s.repository, s.number, :text_hash, :data, :checksum FROM space s
 WHERE {mine s} AND s.number = :space AND s.state <> 'dropped'
 ON CONFLICT DO NOTHING
 
@@ -454,7 +459,7 @@ DELETE FROM failure v WHERE {mine v} AND v.space = :space
 DELETE FROM usage v WHERE {mine v} AND v.space = :space
 
 -- name: token_vectors
-SELECT p.number, t.data FROM passage p
+SELECT p.number, t.data, t.checksum, p.element_id FROM passage p
 JOIN token_vectors t ON {mine t} AND t.space = :space AND t.text_hash = p.text_hash
 WHERE {mine p} AND p.number = ANY (:rows::integer[]) AND {readable p}
 
@@ -636,17 +641,67 @@ WHERE {mine l} AND l.element_id = :element AND {alive l}
 SELECT p.number, p.digest FROM passage p
 WHERE {mine p} AND p.element_id = :element AND {alive p}
 
+-- name: live_checked_nodes
+SELECT n.number, {checked_node n} FROM node n
+WHERE {mine n} AND n.element_id = ANY (:elements::text[]) AND {alive n}
+
+-- name: live_checked_passages
+SELECT p.number, p.node_id, p.element_id, p.resolution, p.ancestors, p.text_hash, p.digest, p.title,
+  p.heading, p.context, p.body, p.summary, p.length, p.terms, p.tokens, p.labels, p.born,
+  p.checksum, p.terms_checksum
+FROM passage p WHERE {mine p} AND p.element_id = ANY (:elements::text[]) AND {alive p}
+
+-- name: checked_vectors
+SELECT v.space, v.text_hash, vector_send(v.vector), v.checksum, t.data, t.checksum
+FROM embedding v
+LEFT JOIN token_vectors t ON {mine t} AND t.space = v.space AND t.text_hash = v.text_hash
+WHERE {mine v} AND v.text_hash = ANY (:hashes::text[])
+
+-- name: mend_node
+UPDATE node w SET id = :id, element_id = :element_id, kind = :kind, version_id = :version_id, content_hash =
+  :content_hash, parent_id = :parent_id, position = :position, title = :title, source = :source,
+  start = :start, "end" = :end, section_path = :section_path, page = :page, metadata =
+  :metadata, content = :content, labels = :labels, born = :born, checksum = :checksum
+WHERE {mine w} AND w.number = :row
+
+-- name: mend_passage
+UPDATE passage w SET node_id = :node_id, element_id = :element_id, resolution = :resolution, ancestors = :ancestors,
+  text_hash = :text_hash, digest = :digest, title = :title, heading = :heading, context =
+  :context, body = :body, summary = :summary, length = :length, terms = :terms, tokens =
+  :tokens, labels = :labels, born = :born, checksum = :checksum, terms_checksum =
+  :terms_checksum
+WHERE {mine w} AND w.number = :row
+
+-- name: delete_vector
+DELETE FROM embedding v WHERE {mine v} AND v.space = :space AND v.text_hash = :text_hash
+
+-- name: delete_token_vectors
+DELETE FROM token_vectors v WHERE {mine v} AND v.space = :space AND v.text_hash = :text_hash
+
+-- name: elements_of_texts
+SELECT DISTINCT p.element_id FROM passage p
+WHERE {mine p} AND p.text_hash = ANY (:hashes::text[])
+
+-- name: last_rows
+SELECT r.last_passage FROM repository r WHERE r.tenant = :tenant AND r.number = :repository
+
+-- name: element_of_content
+SELECT n.element_id FROM node n WHERE {mine n} AND n.content = :hash LIMIT 1
+
 -- name: add_content
-INSERT INTO content (tenant, repository, hash, text) VALUES (:tenant, :repository, :hash, :text)
-ON CONFLICT DO NOTHING
+INSERT INTO content AS c (tenant, repository, hash, text)
+VALUES (:tenant, :repository, :hash, :text)
+ON CONFLICT (tenant, repository, hash) DO UPDATE SET text = excluded.text
+WHERE c.text IS DISTINCT FROM excluded.text
 
 -- name: add_node
 INSERT INTO node (tenant, id, element_id, kind, version_id, content_hash, parent_id, position, title,
-  source, start, "end", section_path, page, metadata, repository, recipe, content, labels, born)
+  source, start, "end", section_path, page, metadata, repository, recipe, content, labels, born,
+  checksum)
 SELECT :tenant, w.* FROM unnest(:1::text[], :2::text[], :3::text[], :4::text[], :5::text[],
   :6::text[], :7::integer[], :8::text[], :9::text[], :10::integer[], :11::integer[], :12::text[],
   :13::integer[], :14::text[], :15::bigint[], :16::text[], :17::text[], :18::text[],
-  :19::integer[]) w
+  :19::integer[], :20::bigint[]) w
 
 -- name: add_link
 INSERT INTO link (tenant, repository, element_id, source_id, target_id, type, metadata, born)
@@ -658,8 +713,9 @@ SELECT last_passage FROM repository WHERE tenant = :tenant AND number = :reposit
 
 -- name: add_passage
 INSERT INTO passage (tenant, number, repository, node_id, element_id, resolution, ancestors,
-  text_hash, digest, title, heading, context, body, summary, length, terms, tokens, labels, born)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  text_hash, digest, title, heading, context, body, summary, length, terms, tokens, labels, born,
+  checksum, terms_checksum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: labels
 SELECT l.labels FROM label l WHERE {mine l}
@@ -707,7 +763,7 @@ SELECT :tenant, w.* FROM unnest(:1::bigint[], :2::text[], :3::integer[]) w
 -- === quality =====================================================================================
 
 -- name: unscored
-SELECT n.number, {node_columns n} FROM node n
+SELECT n.number, {checked_node n} FROM node n
 -- A lookup for each node: a join might read all of `quality` for every one.
 WHERE {mine n} AND n.born >= :since AND n.number > :after AND (
   SELECT 1 FROM quality q
@@ -715,11 +771,13 @@ WHERE {mine n} AND n.born >= :since AND n.number > :after AND (
 ORDER BY n.number LIMIT :limit
 
 -- name: add_quality
-INSERT INTO quality (tenant, repository, version_id, analyzer, scores) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (tenant, repository, version_id, analyzer) DO UPDATE SET scores = excluded.scores
+INSERT INTO quality (tenant, repository, version_id, analyzer, scores, checksum)
+VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (tenant, repository, version_id, analyzer)
+  DO UPDATE SET scores = excluded.scores, checksum = excluded.checksum
 
 -- name: quality
-SELECT q.version_id, q.scores FROM quality q
+SELECT q.version_id, q.scores, q.checksum FROM quality q
 WHERE {mine q} AND q.version_id = ANY (:versions::text[]) AND q.analyzer = :analyzer
 
 
@@ -824,7 +882,7 @@ WHERE {mine x} AND hash > :a ORDER BY hash LIMIT :limit
 
 -- name: export_node
 SELECT n.number, {node_columns n}, n.recipe, n.content, n.labels, n.born,
-  CASE WHEN n.died <= :head AND n.died < 2147483647 THEN n.died END
+  CASE WHEN n.died <= :head AND n.died < 2147483647 THEN n.died END, n.checksum
 FROM node n WHERE {mine n} AND n.number > :a AND n.born <= :head
 ORDER BY n.number LIMIT :limit
 
@@ -841,7 +899,8 @@ WHERE {mine x} AND text > :a ORDER BY text LIMIT :limit
 -- name: export_passage
 SELECT p.number, p.node_id, p.element_id, p.resolution, p.ancestors, p.text_hash, p.digest, p.title,
   p.heading, p.context, p.body, p.summary, p.length, p.terms, p.tokens, p.labels, p.born,
-  CASE WHEN p.died <= :head AND p.died < 2147483647 THEN p.died END
+  CASE WHEN p.died <= :head AND p.died < 2147483647 THEN p.died END,
+  p.checksum, p.terms_checksum
 FROM passage p WHERE {mine p} AND p.number > :a AND p.born <= :head
 ORDER BY p.number LIMIT :limit
 
@@ -855,7 +914,7 @@ SELECT number, id, provider, model, dimensions, chunker, state FROM space x
 WHERE {mine x} AND number > :a AND state <> 'dropped' ORDER BY number LIMIT :limit
 
 -- name: export_vector
-SELECT s.id, v.text_hash, s.id, v.text_hash, vector_send(v.vector), t.data
+SELECT s.id, v.text_hash, s.id, v.text_hash, vector_send(v.vector), t.data, v.checksum, t.checksum
 FROM space s JOIN embedding v ON {mine v} AND v.space = s.number
 LEFT JOIN token_vectors t ON {mine t} AND t.space = v.space AND t.text_hash = v.text_hash
 WHERE {mine s} AND s.state <> 'dropped'
@@ -910,8 +969,8 @@ INSERT INTO content (tenant, repository, hash, text) VALUES (?, ?, ?, ?)
 -- name: import_node
 INSERT INTO node (tenant, repository, id, element_id, kind, version_id, content_hash, parent_id,
   position, title, source, start, "end", section_path, page, metadata, recipe, content, labels, born,
-  died)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?::integer, 2147483647))
+  died, checksum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?::integer, 2147483647), ?)
 
 -- name: import_link
 INSERT INTO link (tenant, repository, element_id, source_id, target_id, type, metadata, born, died)
@@ -919,8 +978,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, coalesce(?::integer, 2147483647))
 
 -- name: import_passage
 INSERT INTO passage (tenant, repository, number, node_id, element_id, resolution, ancestors,
-  text_hash, digest, title, heading, context, body, summary, length, terms, tokens, labels, born, died)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?::integer, 2147483647))
+  text_hash, digest, title, heading, context, body, summary, length, terms, tokens, labels, born,
+  died, checksum, terms_checksum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?::integer, 2147483647), ?, ?)
 
 -- name: import_usage
 INSERT INTO usage (tenant, repository, space, at, worker, texts, tokens, seconds, cost)

@@ -10,17 +10,21 @@ import json
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from sourcebook.errors import Damaged
 from sourcebook.model import Filter, Match, PreparedQuery
 from sourcebook.ports import Coverage, Evidence, Neighbours, Vectors, Within
+from sourcebook.stores import checksums
 from sourcebook.stores.bm25 import best
+from sourcebook.stores.damage import DamageNotes
 from sourcebook.stores.labels import View
-from sourcebook.stores.lanes import Lane, derive, fill, load
+from sourcebook.stores.lanes import Filled, Lane, derive, fill, load
 from sourcebook.stores.queries import QUERIES
 
 Rows = npt.NDArray[np.int64]
@@ -38,8 +42,9 @@ class Scored(NamedTuple):
 
 
 class Searcher:
-    def __init__(self, reader: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, reader: Callable[[], sqlite3.Connection], damage: DamageNotes) -> None:
         self._reader = reader
+        self._damage = damage
         self._lanes: OrderedDict[tuple[View, int, int], Lane] = OrderedDict()
         self._filters: OrderedDict[tuple[View, int, int, Filter], Rows] = OrderedDict()
         self._scores: OrderedDict[tuple[View, int, int, tuple[str, ...]], Scored] = OrderedDict()
@@ -47,7 +52,7 @@ class Searcher:
 
     def dense(self, view: View, space: int, vector: Vectors, k: int, within: Within) -> Neighbours:
         lane = self._lane(view, within)
-        filled = fill(self._reader(), lane, space)
+        filled = self._filled(view, lane, space)
         rows = self._narrow(view, lane, within)
         if rows is not None:
             rows = filled.position[rows]
@@ -85,7 +90,7 @@ class Searcher:
         lexical = scores[rows].astype(np.float64) / most if most > 0 else np.zeros(len(rows))
         if space is None or vector is None:
             return Evidence(None, lexical, None)
-        filled = fill(self._reader(), lane, space)
+        filled = self._filled(view, lane, space)
         position = filled.position[rows]
         known = position >= 0
         cosine = np.full(len(rows), np.nan)
@@ -97,19 +102,46 @@ class Searcher:
 
     def coverage(self, view: View, space: int, within: Within) -> Coverage:
         lane = self._lane(view, within)
-        return Coverage(len(lane), len(fill(self._reader(), lane, space).lane_rows))
+        return Coverage(len(lane), len(self._filled(view, lane, space).lane_rows))
 
     # --- lanes ---------------------------------------------------------------------------------
 
     def _lane(self, view: View, within: Within) -> Lane:
         key = (view, within.resolution, within.revision)
         with self._lock:
-            if key not in self._lanes:
-                self._lanes[key] = self._make(*key)
+            held = self._lanes.get(key)
+            if held is None or (held.columns.damaged and self._mended(held)):
+                with _decoding():
+                    self._lanes[key] = self._make(*key)
                 while len(self._lanes) > _KEEP:
                     self._lanes.popitem(last=False)
             self._lanes.move_to_end(key)
-            return self._lanes[key]
+            lane = self._lanes[key]
+        for _, element_id in lane.columns.damaged:
+            self._damage.add(view.repository, element_id, "index")
+        return lane
+
+    def _mended(self, lane: Lane) -> bool:
+        """Whether a passage that was damaged when the lane was made has been written again. The
+        lanes of all revisions are then made anew."""
+        asked = {"rows": json.dumps([row for row, _ in lane.columns.damaged])}
+        rows = self._reader().execute(QUERIES["terms_of"], asked).fetchall()
+        mended = any(checksum == checksums.of_terms(*named) for checksum, *named in rows)
+        if mended:
+            self._lanes.clear()
+            self._filters.clear()
+            self._scores.clear()
+        return mended
+
+    def _filled(self, view: View, lane: Lane, space: int) -> Filled:
+        db = self._reader()
+        with _decoding():
+            filled = fill(db, lane, space)
+        if filled.damaged:
+            values = {"repository": view.repository, "hashes": json.dumps(filled.damaged)}
+            for (element_id,) in db.execute(QUERIES["elements_of_texts"], values):
+                self._damage.add(view.repository, element_id, "vector")
+        return filled
 
     def _make(self, view: View, resolution: int, revision: int) -> Lane:
         """From the nearest lane in memory, unless retention, maybe of another process, has dropped
@@ -189,10 +221,10 @@ class Searcher:
         exact = np.zeros(len(lane), np.int64)
         for phrase in query.phrases:
             if all(term in ids for term in phrase):
-                exact[self._holding(lane, [ids[term] for term in phrase])] += 1
+                exact[self._holding(view, lane, [ids[term] for term in phrase])] += 1
         return exact
 
-    def _holding(self, lane: Lane, phrase: list[int]) -> Rows:
+    def _holding(self, view: View, lane: Lane, phrase: list[int]) -> Rows:
         """The lane rows that hold these terms one after the other."""
         rows = lane.postings.holding(phrase)
         if len(phrase) == 1:
@@ -200,12 +232,26 @@ class Searcher:
         db, wanted = self._reader(), np.array(phrase, "<i4").tobytes()
         hold = []
         for row in rows:
-            (tokens,) = db.execute(
+            tokens, *columns, checksum = db.execute(
                 QUERIES["tokens"], {"passage": int(lane.columns.rows[row])}
             ).fetchone()
-            if _holds(tokens, wanted):
+            if not checksums.matches(checksum, checksums.of_columns(columns, tokens)):
+                self._damage.add(view.repository, str(lane.columns.element_ids[row]), "passage")
+            elif _holds(tokens, wanted):
                 hold.append(row)
         return np.array(hold, np.int64)
+
+
+@contextmanager
+def _decoding() -> Iterator[None]:
+    """What cannot be read as it was written is damaged."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise Damaged(
+            "the search index in the store is damaged; `sourcebook doctor --deep` says where; "
+            "restore the store from a backup"
+        ) from error
 
 
 def _holds(tokens: bytes, phrase: bytes) -> bool:

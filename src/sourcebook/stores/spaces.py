@@ -9,6 +9,8 @@ import numpy as np
 from sourcebook.errors import Conflict, InvalidInput, NotFound, SpaceMismatch
 from sourcebook.model import Passage, Space
 from sourcebook.ports import UNIT, Pending, Vectors
+from sourcebook.stores import checksums
+from sourcebook.stores.damage import DamageNotes
 from sourcebook.stores.labels import View
 from sourcebook.stores.rows import space_values, to_space
 from sourcebook.stores.statements import Statements
@@ -111,22 +113,35 @@ def put(
     tokens: Sequence[bytes] | None = None,
 ) -> None:
     db.run("hold_space", {"space": space})
-    rows = [
-        {"space": space, "text_hash": key, "data": db.vector(vector)}
-        for key, vector in zip(hashes, vectors, strict=True)
-    ]
+    rows = [vector_row(db, space, key, vector) for key, vector in zip(hashes, vectors, strict=True)]
     db.run("count_vectors", {"space": space, "added": db.run_many("add_vector", rows)})
     if tokens is not None:
-        coded = [
-            {"space": space, "text_hash": key, "data": code}
-            for key, code in zip(hashes, tokens, strict=True)
-        ]
+        coded = [tokens_row(space, key, code) for key, code in zip(hashes, tokens, strict=True)]
         db.run_many("add_token_vectors", coded)
 
 
-def tokens(db: Statements, view: View, space: int, passages: Sequence[int]) -> list[bytes | None]:
+def vector_row(db: Statements, space: int, text_hash: str, vector: Vectors) -> dict[str, object]:
+    checksum = checksums.of_bytes(vector.astype("<f4").tobytes())
+    data = db.vector(vector)
+    return {"space": space, "text_hash": text_hash, "data": data, "checksum": checksum}
+
+
+def tokens_row(space: int, text_hash: str, data: bytes) -> dict[str, object]:
+    checksum = checksums.of_bytes(data)
+    return {"space": space, "text_hash": text_hash, "data": data, "checksum": checksum}
+
+
+def tokens(
+    db: Statements, view: View, space: int, passages: Sequence[int], notes: DamageNotes
+) -> list[bytes | None]:
+    """None where there are none, or where they are damaged, which is noted."""
     values = {**view._asdict(), "space": space, "rows": [int(row) for row in passages]}
-    found = dict(db.run("token_vectors", values).fetchall())
+    found: dict[int, bytes] = {}
+    for row, data, checksum, element_id in db.run("token_vectors", values).fetchall():
+        if checksums.matches(checksum, checksums.of_bytes(data)):
+            found[row] = data
+        else:
+            notes.add(view.repository, element_id, "token vectors")
     return [found.get(row) for row in passages]
 
 

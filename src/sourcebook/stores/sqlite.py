@@ -34,7 +34,7 @@ class SqliteStore(Searching, Transfer, Reads, VectorPart, People):
     ) -> None:
         super().__init__(clock, lambda: SqliteAside(connections))
         self._connections = connections
-        self._search = _Lanes(Searcher(self.reader))
+        self._search = _Lanes(Searcher(self.reader, self._damage))
 
     @classmethod
     def open(
@@ -66,6 +66,12 @@ class SqliteStore(Searching, Transfer, Reads, VectorPart, People):
     def storage(self) -> dict[str, Json]:
         files = [self.path, self.path.with_name(self.path.name + "-wal")]
         return {"kind": "sqlite", "bytes": sum(f.stat().st_size for f in files if f.exists())}
+
+    def structure(self) -> list[str]:
+        """What SQLite finds wrong with its pages and indexes, at most twenty things."""
+        with self._statements(None):
+            found = self.reader().execute("PRAGMA integrity_check(20)").fetchall()
+        return [row[0] for row in found if row[0] != "ok"]
 
     def close(self) -> None:
         self._queries.close()

@@ -63,6 +63,10 @@ AND ($.resolution = :resolution OR $.node_id = $.element_id)
 $.id, $.element_id, $.kind, $.version_id, $.content_hash, $.parent_id, $.position, $.title,
 $.source, $.start, $."end", $.section_path, $.page, $.metadata
 
+-- fragment: checked_node
+-- A node with what its checksum was made of, and the checksum.
+{node_columns $}, $.content, $.labels, $.born, $.checksum
+
 -- fragment: is_relation
 -- Not one that only says how a document is made up.
 $.type NOT IN ('contains', 'follows', 'responds-to')
@@ -158,14 +162,14 @@ UPDATE repository SET published = :id WHERE id = :repository
 
 -- name: nodes_between
 -- Nodes that revision :revision shows and the earlier :low does not. Found by their birth.
-SELECT {node_columns n} FROM node n
+SELECT {checked_node n} FROM node n
 WHERE n.repository = :repository AND n.born > :low AND n.born <= :revision
   AND {visible n} AND {readable n} AND (:kind IS NULL OR n.kind = :kind)
 ORDER BY n.id
 
 -- name: nodes_ended_between
 -- Nodes that revision :revision shows and the later :high does not. Found by their end.
-SELECT {node_columns n} FROM node n
+SELECT {checked_node n} FROM node n
 WHERE n.repository = :repository AND n.died > :revision AND n.died <= :high
   AND {visible n} AND {readable n} AND (:kind IS NULL OR n.kind = :kind)
 ORDER BY n.id
@@ -291,7 +295,7 @@ ORDER BY d.born DESC, d.start
 
 -- name: shown
 -- Every row of a version with the revisions that show it, newest first.
-SELECT n.born, n.died, {node_columns n} FROM node n
+SELECT n.born, n.died, {checked_node n} FROM node n
 WHERE n.repository = :repository AND n.version_id = :version AND {readable_today n}
 ORDER BY n.born DESC, n.row DESC
 
@@ -300,19 +304,19 @@ ORDER BY n.born DESC, n.row DESC
 
 -- name: node
 -- One node as a revision shows it.
-SELECT {node_columns n} FROM node n
+SELECT {checked_node n} FROM node n
 WHERE n.repository = :repository AND n.id = :id AND {visible n} AND {readable n}
 
 -- name: versions
 -- Every row of a version, newest first.
-SELECT {node_columns n} FROM node n INDEXED BY node_by_version
+SELECT {checked_node n} FROM node n INDEXED BY node_by_version
 WHERE n.repository = :repository AND n.version_id = :version AND {readable_today n}
 ORDER BY n.born DESC, n.row DESC
 
 -- name: nodes
 -- A page of visible nodes. Each filter, {"key", "values"} in a JSON list, must match a column or a
 -- metadata key; a list in the metadata matches by any of its items.
-SELECT {node_columns n} FROM node n
+SELECT {checked_node n} FROM node n
 WHERE n.repository = :repository AND n.id > :after AND {visible n} AND {readable n}
   AND (:kind IS NULL OR n.kind = :kind)
   AND NOT EXISTS (
@@ -374,7 +378,7 @@ ORDER BY l.type, l.source_id, l.target_id, l.metadata
 
 -- name: children
 -- What a node contains, in the order of the text.
-SELECT {node_columns n} FROM link l INDEXED BY link_by_source
+SELECT {checked_node n} FROM link l INDEXED BY link_by_source
 CROSS JOIN node n ON n.repository = l.repository AND n.id = l.target_id
 WHERE l.repository = :repository AND l.source_id = :id AND l.type = 'contains'
   AND {visible l} AND {visible n} AND {readable n}
@@ -416,8 +420,9 @@ WHERE l.repository = :repository AND {visible l} AND {readable_link l}
 
 -- name: passages
 -- Passages by row, each with the node that it shows. The order is the caller's to restore.
-SELECT {node_columns n}, n.content, p.row, p.node_id, p.element_id, p.resolution, p.body,
-  p.context, p.title, p.heading, p.summary
+SELECT {checked_node n}, p.row, p.node_id, p.element_id, p.resolution, p.body,
+  p.context, p.title, p.heading, p.summary, p.text_hash, p.digest, p.length, p.labels, p.born,
+  p.tokens, p.checksum
 FROM json_each(:rows) wanted
 CROSS JOIN passage p ON p.row = wanted.value
 CROSS JOIN node n ON n.repository = p.repository AND n.id = p.node_id AND n.element_id = p.element_id
@@ -448,7 +453,7 @@ WHERE p.repository = :repository AND {in_lane p} AND {visible p} AND {readable p
 -- name: lane_columns
 -- What search needs of a JSON list of rows, in their order: JSON lists, and the terms of all.
 SELECT json_group_array(p.element_id), json_group_array(p.ancestors), json_group_array(p.text_hash),
-  CAST(group_concat(p.terms, '') AS BLOB)
+  CAST(group_concat(p.terms, '') AS BLOB), json_group_array(p.terms_checksum)
 FROM json_each(:rows) wanted CROSS JOIN passage p ON p.row = wanted.value
 WHERE p.repository = :repository
 
@@ -471,7 +476,14 @@ SELECT passage FROM facet WHERE repository = :repository AND key = :key AND valu
 
 -- name: tokens
 -- Term ids of title, heading and body in order, with -1 between the fields.
-SELECT tokens FROM passage WHERE row = :passage
+SELECT tokens, node_id, element_id, resolution, text_hash, digest, title, heading, context, body,
+  summary, length, labels, born, checksum
+FROM passage WHERE row = :passage
+
+-- name: terms_of
+-- What full-text search reads of a JSON list of rows, with its checksum.
+SELECT p.terms_checksum, p.node_id, p.element_id, p.ancestors, p.text_hash, p.terms
+FROM json_each(:rows) wanted CROSS JOIN passage p ON p.row = wanted.value
 
 -- name: space_vectors
 -- How many vectors a space holds: tells a reader that more have come.
@@ -482,14 +494,16 @@ SELECT dimensions FROM space WHERE row = :space
 
 -- name: whole_space
 -- Some of a space's vectors, beginning after a text hash: a JSON list of hashes, and all the vectors.
-SELECT json_group_array(text_hash), CAST(group_concat(data, '') AS BLOB) FROM (
-  SELECT text_hash, data FROM vector WHERE space = :space AND text_hash > :after
+SELECT json_group_array(text_hash), CAST(group_concat(data, '') AS BLOB), json_group_array(checksum)
+FROM (
+  SELECT text_hash, data, checksum FROM vector WHERE space = :space AND text_hash > :after
   ORDER BY text_hash LIMIT :most)
 
 -- name: vectors
 -- Those of a JSON list of text hashes, as far as they are there.
 -- (CROSS keeps the order: the other way round reads the whole table for each hash.)
-SELECT json_group_array(v.text_hash), CAST(group_concat(v.data, '') AS BLOB)
+SELECT json_group_array(v.text_hash), CAST(group_concat(v.data, '') AS BLOB),
+  json_group_array(v.checksum)
 FROM json_each(:hashes) h CROSS JOIN vector v ON v.space = :space AND v.text_hash = h.value
 
 
@@ -539,10 +553,12 @@ WHERE p.repository = :repository AND {unembedded p}
 
 -- name: add_vector
 -- The same text has one vector: the first one stays.
-INSERT OR IGNORE INTO vector (space, text_hash, data) VALUES (:space, :text_hash, :data)
+INSERT OR IGNORE INTO vector (space, text_hash, data, checksum)
+VALUES (:space, :text_hash, :data, :checksum)
 
 -- name: add_token_vectors
-INSERT OR IGNORE INTO token_vectors (space, text_hash, data) VALUES (:space, :text_hash, :data)
+INSERT OR IGNORE INTO token_vectors (space, text_hash, data, checksum)
+VALUES (:space, :text_hash, :data, :checksum)
 
 -- name: hold_space
 -- Nothing to do here, where one writes at a time; else nobody drops the space before the commit.
@@ -565,7 +581,7 @@ DELETE FROM usage WHERE space = :space
 
 -- name: token_vectors
 -- Of a JSON list of passage rows, as far as they are there.
-SELECT passage.row, t.data
+SELECT passage.row, t.data, t.checksum, passage.element_id
 FROM json_each(:rows) r
 CROSS JOIN passage ON passage.row = r.value AND passage.repository = :repository
   AND {readable passage}
@@ -754,13 +770,71 @@ WHERE repository = :repository AND element_id = :element AND died IS NULL
 SELECT row, digest FROM passage
 WHERE repository = :repository AND element_id = :element AND died IS NULL
 
+-- name: live_checked_nodes
+-- The live rows of a JSON list of documents, each with its number.
+SELECT n.row, {checked_node n} FROM json_each(:elements) e
+CROSS JOIN node n ON n.repository = :repository AND n.element_id = e.value AND n.died IS NULL
+
+-- name: live_checked_passages
+SELECT p.row, p.node_id, p.element_id, p.resolution, p.ancestors, p.text_hash, p.digest, p.title,
+  p.heading, p.context, p.body, p.summary, p.length, p.terms, p.tokens, p.labels, p.born,
+  p.checksum, p.terms_checksum
+FROM json_each(:elements) e
+CROSS JOIN passage p ON p.repository = :repository AND p.element_id = e.value AND p.died IS NULL
+
+-- name: checked_vectors
+-- The vectors of a JSON list of texts, in every space of the repository.
+SELECT v.space, v.text_hash, v.data, v.checksum, t.data, t.checksum
+FROM space s CROSS JOIN json_each(:hashes) h
+CROSS JOIN vector v ON v.space = s.row AND v.text_hash = h.value
+LEFT JOIN token_vectors t ON t.space = v.space AND t.text_hash = v.text_hash
+WHERE s.repository = :repository
+
+-- name: mend_node
+-- Write a damaged row again as it was committed.
+UPDATE node SET id = :id, element_id = :element_id, kind = :kind, version_id = :version_id, content_hash =
+  :content_hash, parent_id = :parent_id, position = :position, title = :title, source = :source,
+  start = :start, "end" = :end, section_path = :section_path, page = :page, metadata =
+  :metadata, content = :content, labels = :labels, born = :born, checksum = :checksum
+WHERE row = :row
+
+-- name: mend_passage
+UPDATE passage SET node_id = :node_id, element_id = :element_id, resolution = :resolution, ancestors = :ancestors,
+  text_hash = :text_hash, digest = :digest, title = :title, heading = :heading, context =
+  :context, body = :body, summary = :summary, length = :length, terms = :terms, tokens =
+  :tokens, labels = :labels, born = :born, checksum = :checksum, terms_checksum =
+  :terms_checksum
+WHERE row = :row
+
+-- name: delete_vector
+DELETE FROM vector WHERE space = :space AND text_hash = :text_hash
+
+-- name: delete_token_vectors
+DELETE FROM token_vectors WHERE space = :space AND text_hash = :text_hash
+
+-- name: elements_of_texts
+-- The documents that have a passage with one of these texts.
+SELECT DISTINCT p.element_id FROM json_each(:hashes) h
+CROSS JOIN passage p ON p.repository = :repository AND p.text_hash = h.value
+
+-- name: last_rows
+-- The largest number of a node or a passage.
+SELECT max((SELECT coalesce(max(row), 0) FROM node), (SELECT coalesce(max(row), 0) FROM passage))
+
+-- name: element_of_content
+-- One of the documents whose words are in a text.
+SELECT n.element_id FROM node n WHERE n.repository = :repository AND n.content = :hash LIMIT 1
+
 -- name: add_content
-INSERT OR IGNORE INTO content (repository, hash, text) VALUES (:repository, :hash, :text)
+-- A text that is there under its hash stays, unless it is damaged.
+INSERT INTO content (repository, hash, text) VALUES (:repository, :hash, :text)
+ON CONFLICT DO UPDATE SET text = excluded.text WHERE text IS NOT excluded.text
 
 -- name: add_node
 INSERT INTO node (id, element_id, kind, version_id, content_hash, parent_id, position, title,
-  source, start, "end", section_path, page, metadata, repository, recipe, content, labels, born)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  source, start, "end", section_path, page, metadata, repository, recipe, content, labels, born,
+  checksum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: add_link
 INSERT INTO link (repository, element_id, source_id, target_id, type, metadata, born)
@@ -773,8 +847,9 @@ SELECT max((SELECT coalesce(max(row), 0) FROM passage),
 
 -- name: add_passage
 INSERT INTO passage (row, repository, node_id, element_id, resolution, ancestors, text_hash, digest,
-  title, heading, context, body, summary, length, terms, tokens, labels, born)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  title, heading, context, body, summary, length, terms, tokens, labels, born,
+  checksum, terms_checksum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: labels
 -- Every list of labels that the repository ever had.
@@ -813,7 +888,7 @@ INSERT INTO term (repository, text, id) VALUES (?, ?, ?)
 -- name: unscored
 -- Nodes since a revision whose version this analyzer has not scored, oldest first, from the row behind
 -- :after on. Rows of later revisions come later, so the index of revisions has them in order.
-SELECT n.row, {node_columns n} FROM node n
+SELECT n.row, {checked_node n} FROM node n
 WHERE n.repository = :repository AND n.row > :after
   AND n.born >= max(:since, coalesce((SELECT m.born FROM node m WHERE m.row = :after), 0))
   AND NOT EXISTS (
@@ -822,10 +897,11 @@ WHERE n.repository = :repository AND n.row > :after
 ORDER BY n.born, n.row LIMIT :limit
 
 -- name: add_quality
-INSERT OR REPLACE INTO quality (repository, version_id, analyzer, scores) VALUES (?, ?, ?, ?)
+INSERT OR REPLACE INTO quality (repository, version_id, analyzer, scores, checksum)
+VALUES (?, ?, ?, ?, ?)
 
 -- name: quality
-SELECT q.version_id, q.scores FROM json_each(:versions) v
+SELECT q.version_id, q.scores, q.checksum FROM json_each(:versions) v
 CROSS JOIN quality q
   ON q.repository = :repository AND q.version_id = v.value AND q.analyzer = :analyzer
 
@@ -941,7 +1017,7 @@ WHERE repository = :repository AND hash > :a ORDER BY hash LIMIT :limit
 
 -- name: export_node
 SELECT n.row, {node_columns n}, n.recipe, n.content, n.labels, n.born,
-  CASE WHEN n.died <= :head THEN n.died END
+  CASE WHEN n.died <= :head THEN n.died END, n.checksum
 FROM node n WHERE n.repository = :repository AND n.row > :a AND n.born <= :head
 ORDER BY n.row LIMIT :limit
 
@@ -958,7 +1034,8 @@ WHERE repository = :repository AND text > :a ORDER BY text LIMIT :limit
 -- name: export_passage
 SELECT p.row, p.node_id, p.element_id, p.resolution, p.ancestors, p.text_hash, p.digest, p.title,
   p.heading, p.context, p.body, p.summary, p.length, p.terms, p.tokens, p.labels, p.born,
-  CASE WHEN p.died <= :head THEN p.died END
+  CASE WHEN p.died <= :head THEN p.died END,
+  p.checksum, p.terms_checksum
 FROM passage p WHERE p.repository = :repository AND p.row > :a AND p.born <= :head
 ORDER BY p.row LIMIT :limit
 
@@ -973,7 +1050,7 @@ SELECT row, id, provider, model, dimensions, chunker, state FROM space
 WHERE repository = :repository AND row > :a AND state <> 'dropped' ORDER BY row LIMIT :limit
 
 -- name: export_vector
-SELECT s.id, v.text_hash, s.id, v.text_hash, v.data, t.data
+SELECT s.id, v.text_hash, s.id, v.text_hash, v.data, t.data, v.checksum, t.checksum
 FROM space s JOIN vector v ON v.space = s.row
 LEFT JOIN token_vectors t ON t.space = v.space AND t.text_hash = v.text_hash
 WHERE s.repository = :repository AND s.state <> 'dropped'
@@ -1026,8 +1103,9 @@ INSERT INTO content (repository, hash, text) VALUES (?, ?, ?)
 
 -- name: import_node
 INSERT INTO node (repository, id, element_id, kind, version_id, content_hash, parent_id, position,
-  title, source, start, "end", section_path, page, metadata, recipe, content, labels, born, died)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  title, source, start, "end", section_path, page, metadata, recipe, content, labels, born, died,
+  checksum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: import_link
 INSERT INTO link (repository, element_id, source_id, target_id, type, metadata, born, died)
@@ -1035,8 +1113,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: import_passage
 INSERT INTO passage (repository, row, node_id, element_id, resolution, ancestors, text_hash, digest,
-  title, heading, context, body, summary, length, terms, tokens, labels, born, died)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  title, heading, context, body, summary, length, terms, tokens, labels, born, died,
+  checksum, terms_checksum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: import_usage
 INSERT INTO usage (space, at, worker, texts, tokens, seconds, cost)

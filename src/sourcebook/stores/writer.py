@@ -17,9 +17,17 @@ from sourcebook.errors import Conflict, StoreError
 from sourcebook.hashing import digest
 from sourcebook.model import Scope, Tree
 from sourcebook.names import check_name
+from sourcebook.stores import checksums
 from sourcebook.stores.live import LiveDocuments
 from sourcebook.stores.moments import later
-from sourcebook.stores.passages import PassageRow, check, labels_of_tree, passage_rows
+from sourcebook.stores.passages import (
+    PassageRow,
+    check,
+    labels_of_tree,
+    passage_checksums,
+    passage_rows,
+)
+from sourcebook.stores.repair import Repair, damaged_elements
 from sourcebook.stores.rows import Row, link_row, node_row, to_json
 from sourcebook.stores.statements import Cursor, Facet, Statements
 from sourcebook.stores.vocabulary import TermNumbers, Vocabulary
@@ -75,6 +83,8 @@ class CommitWriter:
         self._documents = LiveDocuments(db, self._repository, self._head)
         self._waiting = Waiting()
         self._closed = ""
+        self.repaired = 0
+        """Documents of which damaged rows were written again as they were committed."""
         self.result: Mapping[str, object] | None = None
         """Set it to have it stored with the request id, in the same transaction."""
         if request_id is not None and self._one("request", id=request_id):
@@ -97,6 +107,21 @@ class CommitWriter:
         # SQLite reads what is in a list only up to a NUL: such an id may be there all the same.
         self._absent.update(e for e in element_ids if e not in live and "\0" not in e)
         return live
+
+    def damaged(self, element_ids: Sequence[str]) -> set[str]:
+        """Those of these live documents of which anything stored does not match its checksum."""
+        self._require_open()
+        if not self._waiting.documents.isdisjoint(element_ids):
+            self._write()
+        return damaged_elements(self._db, self._repository, element_ids)
+
+    def repair(self, tree: Tree) -> None:
+        """Write the damaged rows of an unchanged document again as they were committed; vectors
+        that are damaged are deleted, and so are made again."""
+        self._require_open()
+        with _Breaking(self):
+            Repair(self._db, self._repository, self._head, self._terms).run(tree)
+        self.repaired += 1
 
     def put(self, tree: Tree) -> Mapping[str, int]:
         """Make the live rows of this document those of the tree; equal rows stay.
@@ -153,7 +178,10 @@ class CommitWriter:
             self._waiting.contents[content] = tree.text
             self._waiting.characters += len(tree.text)
             rest = (self._repository, tree.recipe, content, labels, self._new)
-            self._waiting.nodes.extend((*row[:-2], *rest) for row in new)
+            for row in new:
+                columns = row[:-2]
+                checksum = checksums.of_columns((*columns, content, labels, self._new))
+                self._waiting.nodes.append((*columns, *rest, checksum))
             if labels is not None:
                 self._waiting.labels.add(labels)
 
@@ -205,7 +233,8 @@ class CommitWriter:
         index: list[tuple[int, int, bool, bytes]] = []
         for number, row in enumerate(new, first):
             columns = row.columns(self._terms, self._db.array(row.ancestors))
-            rows.append((number, self._repository, *columns, self._new))
+            sums = passage_checksums(columns, row.ancestors, self._new)
+            rows.append((number, self._repository, *columns, self._new, *sums))
             facets.extend((key, value, number) for key, value in row.facets())
             index.append((number, row.passage.resolution, row.whole, columns[_TERMS]))
         self._db.run_many("add_passage", rows)

@@ -31,6 +31,10 @@ def doctor(
     grpc_port: Annotated[
         int, typer.Option(metavar="N", min=1, max=65_535, help="Of gRPC: is it free?")
     ] = 50_051,
+    deep: Annotated[
+        bool,
+        typer.Option("--deep", help="Read the whole store and compare all with checksums."),
+    ] = False,
     as_json: Json = False,
 ) -> Reply:
     """Check the installation, the machine, the store and the embedding model; status 1 if a check
@@ -39,7 +43,7 @@ def doctor(
 
     asked = chosen(ctx)
     ports = {"--port": port, "--grpc-port": grpc_port}
-    found = checkup(asked.settings, asked.open, offline=offline, host=host, ports=ports)
+    found = checkup(asked.settings, asked.open, offline=offline, host=host, ports=ports, deep=deep)
     checks = [asdict(check) for check in found]
     healthy = not any(check["status"] == "failed" for check in checks)
     data = {"ok": healthy, "checks": checks}

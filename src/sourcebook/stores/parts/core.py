@@ -14,6 +14,7 @@ from sourcebook.errors import Forbidden
 from sourcebook.model import Scope, Space
 from sourcebook.stores import claims, history, keys, labels, spaces
 from sourcebook.stores.aside import Aside
+from sourcebook.stores.damage import DamageNotes
 from sourcebook.stores.labels import View
 from sourcebook.stores.query_log import QueryLog
 from sourcebook.stores.rows import Row
@@ -31,6 +32,7 @@ class Core:
         self._clock = clock
         self._words = Vocabulary()
         self._texts = TextCache()
+        self._damage = DamageNotes()
         self._claims = claims.Claims()
         self._queries = QueryLog(aside())
         self._uses = keys.Uses(aside())

@@ -39,7 +39,7 @@ class Past(Core):
                 changed = writer.finish(message, self._clock())
             finally:
                 writer.close()
-            if not changed:
+            if not changed and not writer.repaired:
                 db.take_back()
         if changed:
             writer.settled()

@@ -6,9 +6,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from sourcebook.errors import Damaged
 from sourcebook.model import ApiKey, Feedback, Json, Node, Scope
 from sourcebook.ports import Asked
-from sourcebook.stores import feedback, keys
+from sourcebook.stores import checksums, feedback, keys
 from sourcebook.stores.parts.core import UNKNOWN, Core
 from sourcebook.stores.rows import to_json, to_node
 from sourcebook.stores.writer import repository_of
@@ -37,7 +38,10 @@ class People(Core):
         rows = self._all("unscored", scope, analyzer=analyzer, limit=limit, **place)
         found: dict[str, tuple[int, Node]] = {}
         for number, *row in rows:
-            node = to_node(tuple(row))
+            try:
+                node = to_node(tuple(row))
+            except Damaged:  # reads of it say so; it is scored once it is repaired
+                continue
             found.setdefault(node.version_id, (number, node))
         return dict(found.values())
 
@@ -46,14 +50,26 @@ class People(Core):
         with self._writing(scope) as db:
             repository = repository_of(db, scope) or UNKNOWN
             # In one order, or two that score the same wait for each other.
-            rows = [(repository, v, analyzer, to_json(scores[v])) for v in sorted(scores)]
+            named = [(v, analyzer, to_json(scores[v])) for v in sorted(scores)]
+            rows = [(repository, *row, checksums.of_columns(row)) for row in named]
             db.run_many("add_quality", rows)
 
     def quality(self, scope: Scope, analyzer: str, versions: Sequence[str]) -> dict[str, Json]:
-        """Of those versions that were scored."""
+        """Of those versions that were scored; damaged scores are noted and left out."""
         wanted = list(versions)
         found = self._all("quality", scope, analyzer=analyzer, versions=wanted)
-        return {version: json.loads(scores) for version, scores in found}
+        sound = {}
+        for version, scores, checksum in found:
+            if checksums.matches(checksum, checksums.of_columns((version, analyzer, scores))):
+                sound[version] = json.loads(scores)
+            else:
+                self._note_quality(scope, version)
+        return sound
+
+    def _note_quality(self, scope: Scope, version: str) -> None:
+        with self._reading(scope) as (_, repository):
+            row = self._one("versions", scope, version=version)
+            self._damage.add(repository, row[1] if row else version, "quality")
 
     # --- monitoring ----------------------------------------------------------------------------
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sourcebook.errors import NotFound
-from sourcebook.model import Filter, Link, Node, Scope, Shown
+from sourcebook.errors import Damaged, NotFound
+from sourcebook.model import DamagedPart, Filter, Link, Node, Scope, Shown
 from sourcebook.ports import StoredPassage
+from sourcebook.stores import checksums
 from sourcebook.stores.parts.core import Core
-from sourcebook.stores.rows import NODE_WIDTH, Row, to_json, to_link, to_node, to_passage
+from sourcebook.stores.rows import (
+    CONTENT,
+    NODE_WIDTH,
+    Row,
+    damaged,
+    to_json,
+    to_link,
+    to_node,
+    to_passage,
+)
 
 _CONTENTS = 20
 """Whole texts of documents that are read at a time."""
@@ -51,10 +61,11 @@ class Reads(Core):
         row = self._one("content_of", scope, **place)
         if row is None:
             raise NotFound(f"there is no version {node.version_id} of {node.id}")
-        return self._content(scope, row[0])[node.start : node.end]
+        return self._content(scope, node.element_id, row[0])[node.start : node.end]
 
     def texts(self, scope: Scope, nodes: Sequence[Node]) -> list[str | None]:
-        """The same of each; None where there is no such version any more."""
+        """The same of each; None where there is no such version any more, or where its text is
+        damaged, which is noted."""
         if not nodes:
             return []
         texts: list[str | None] = [None] * len(nodes)
@@ -68,7 +79,10 @@ class Reads(Core):
                     of.setdefault(name, []).append(n)
             for name, text in self._contents(scope, list(of)):
                 for n in of[name]:
-                    texts[n] = text[nodes[n].start : nodes[n].end]
+                    if text is None:
+                        self._note(scope, nodes[n].element_id, "text")
+                    else:
+                        texts[n] = text[nodes[n].start : nodes[n].end]
         return texts
 
     def links(self, scope: Scope, node_id: str, revision: int) -> list[Link]:
@@ -78,7 +92,7 @@ class Reads(Core):
     def children(self, scope: Scope, node_id: str, revision: int, limit: int) -> list[Node]:
         """The visible nodes that a node contains, in the order of the text."""
         rows = self._all("children", scope, id=node_id, revision=revision, limit=limit)
-        return [to_node(row) for row in rows]
+        return [node for row in rows if (node := self._sound_node(scope, row)) is not None]
 
     def relations(
         self, scope: Scope, node_ids: Sequence[str], revision: int, limit: int
@@ -99,24 +113,55 @@ class Reads(Core):
         return {"relationship": 0, **dict(self._all("counts", scope, revision=revision))}
 
     def passages(self, scope: Scope, revision: int, rows: Sequence[int]) -> list[StoredPassage]:
-        """In the given order; a row of another repository or revision is left out."""
+        """In the given order; a row of another repository or revision is left out, and so is one
+        that is damaged, which is noted."""
         wanted = [int(row) for row in rows]
         found = self._all("passages", scope, revision=revision, rows=wanted)
-        stored = {row[NODE_WIDTH + 1]: self._stored(scope, row) for row in found}
+        stored = {}
+        for row in found:
+            try:
+                stored[row[NODE_WIDTH]] = self._stored(scope, row)
+            except Damaged:
+                self._note(scope, row[1], "passage")
         return [stored[row] for row in rows if row in stored]
 
     def _stored(self, scope: Scope, row: Row) -> StoredPassage:
         node = to_node(row[:NODE_WIDTH])
-        content, number, *columns = row[NODE_WIDTH:]
+        number, *columns = row[NODE_WIDTH:]
         passage = to_passage(tuple(columns))
         if passage.summary:
-            return StoredPassage(
-                number, node, passage, self._content(scope, content)[node.start : node.end]
-            )
+            whole = self._content(scope, node.element_id, row[CONTENT])
+            return StoredPassage(number, node, passage, whole[node.start : node.end])
         return StoredPassage(number, node, passage, passage.body)
 
-    def _contents(self, scope: Scope, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """A few in memory at a time, and those that the cache holds."""
+    def damage(self, scope: Scope, revision: int, since: float) -> list[DamagedPart]:
+        """What reads have found damaged since that time.monotonic(), as far as the reader may know
+        of the documents."""
+        with self._reading(scope) as (_, repository):
+            found = self._damage.since(repository, since)
+        if scope.roles is None:
+            return found
+        known = {
+            part.element_id
+            for part in found
+            if self._one("node", scope, id=part.element_id, revision=revision) is not None
+        }
+        return [part for part in found if part.element_id in known]
+
+    def _note(self, scope: Scope, element_id: str, part: str) -> None:
+        with self._reading(scope) as (_, repository):
+            self._damage.add(repository, element_id, part)
+
+    def _sound_node(self, scope: Scope, row: Row) -> Node | None:
+        """None where the row is damaged, which is noted."""
+        try:
+            return to_node(row)
+        except Damaged:
+            self._note(scope, str(row[1]), "node")
+            return None
+
+    def _contents(self, scope: Scope, names: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+        """A few in memory at a time, and those that the cache holds; None for a damaged one."""
         place = (scope.tenant, scope.organization, scope.repository)
         for start in range(0, len(names), _CONTENTS):
             piece = names[start : start + _CONTENTS]
@@ -128,14 +173,19 @@ class Reads(Core):
                 else:
                     yield name, text
             for name, text in self._all("contents", scope, hashes=missing) if missing else ():
-                self._texts.keep((*place, name), text)
-                yield name, text
+                sound = checksums.says(name, text)
+                if sound:
+                    self._texts.keep((*place, name), text)
+                yield name, text if sound else None
 
-    def _content(self, scope: Scope, name: str) -> str:
+    def _content(self, scope: Scope, element_id: str, name: str) -> str:
         def read() -> str:
             row = self._one("content", scope, hash=name)
             if row is None:
                 raise NotFound("the text was dropped by retention while it was being read")
+            if not checksums.says(name, row[0]):
+                self._note(scope, element_id, "text")
+                raise damaged("text", element_id)
             return str(row[0])
 
         return self._texts.get((scope.tenant, scope.organization, scope.repository, name), read)

@@ -8,18 +8,21 @@ written in the same transaction as the rows, so a copy goes on where it was stop
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 import numpy as np
 
-from sourcebook.errors import Conflict
-from sourcebook.model import ApiKey, Scope, Space
-from sourcebook.ports import Moved
-from sourcebook.stores import history, keys, spaces
+from sourcebook.errors import Conflict, Damaged
+from sourcebook.model import ApiKey, DamagedPart, Scope, Space
+from sourcebook.ports import Examined, Moved
+from sourcebook.stores import checksums, history, keys, spaces
 from sourcebook.stores.parts.core import UNKNOWN
 from sourcebook.stores.parts.past import Past
-from sourcebook.stores.rows import Row, to_json
+from sourcebook.stores.passages import passage_checksums
+from sourcebook.stores.repair import sound_passage
+from sourcebook.stores.rows import CONTENT, Row, to_json
 from sourcebook.stores.statements import Statements
 from sourcebook.stores.writer import repository_of
 
@@ -27,6 +30,9 @@ _STATE = "sourcebook copy \u2026"
 """The request under which it is written how far a copy has come."""
 _KEYS = {"dropped_version": 3, "quality": 2, "vector": 2}
 """How many columns the key of a table has, where it is not one."""
+_PAGE = 500
+_ALL = 2**31 - 2
+"""A revision that no repository reaches."""
 _ANCESTORS, _TERMS, _RESOLUTION = 3, 12, 2
 """Columns of a passage."""
 
@@ -41,10 +47,47 @@ class Transfer(Past):
             values = {"repository": repository, "head": head, "limit": limit, "state": _STATE}
             found = db.run(f"export_{table}", {**values, **named}).fetchall()
             width = _KEYS.get(table, 1)
+            for part in _damaged(db, repository, table, [tuple(row) for row in found]):
+                raise _refused(part)
             told = [tuple(row[width:]) for row in found]
             if table in _TELLERS:
                 told = _TELLERS[table](db, repository, [tuple(row) for row in found])
         return [Moved(tuple(row[:width]), rest) for row, rest in zip(found, told, strict=True)]
+
+    def examine(self, scope: Scope, sample: int | None = None) -> Examined:
+        """Compare everything with its checksum, or of each table so many rows from a random place
+        on."""
+        rows, damaged = 0, dict[DamagedPart, None]()
+        with self._reading(scope) as (db, repository):
+            (last,) = db.run("last_rows", {"repository": repository}).fetchone()
+            known = [space.id for space in spaces.spaces(db, repository).values()]
+        anywhere = secrets.token_hex(16) if sample else ""
+        start = secrets.randbelow(last + 1) if sample else 0
+        starts: list[tuple[str, tuple[object, ...]]] = [("content", (anywhere,))]
+        starts += [("node", (start,)), ("passage", (start,))]
+        starts += [("vector", (space, anywhere)) for space in known]
+        for table, after in starts:
+            for found, wrong in self._pages(scope, table, after, sample):
+                rows += found
+                damaged |= dict.fromkeys(wrong)
+        return Examined(rows, tuple(damaged))
+
+    def _pages(
+        self, scope: Scope, table: str, after: tuple[object, ...], sample: int | None
+    ) -> Iterator[tuple[int, list[DamagedPart]]]:
+        """How many rows a page has, and what of it is damaged."""
+        width = _KEYS.get(table, 1)
+        while True:
+            named = dict(zip("abc", after, strict=False))
+            with self._reading(scope) as (db, repository):
+                asked = {"repository": repository, "head": _ALL, "limit": sample or _PAGE}
+                found = db.run(f"export_{table}", {**asked, "state": _STATE, **named}).fetchall()
+                rows = [tuple(row) for row in found]
+                wrong = _damaged(db, repository, table, rows)
+            yield len(rows), wrong
+            if not rows or sample:
+                return
+            after = rows[-1][:width]
 
     def copied(self, scope: Scope) -> Mapping[str, object] | None:
         """How far a copy into this repository has come; None if there is none. Conflict where the
@@ -97,10 +140,75 @@ def _passages(db: Statements, repository: int, found: list[Row]) -> list[Row]:
     facets: dict[int, list[list[str]]] = {row[0]: [] for row in found}
     for passage, key, value in db.run("export_facets", values):
         facets[passage].append([key, value])
-    return [(*row[1:4], db.items(row[4]), *row[5:], sorted(facets[row[0]])) for row in found]
+    return [(*row[1:4], db.items(row[4]), *row[5:-2], sorted(facets[row[0]])) for row in found]
 
 
-_TELLERS: dict[str, Teller] = {"vector": _vectors, "passage": _passages}
+_TELLERS: dict[str, Teller] = {
+    "node": lambda db, repository, found: [row[1:-1] for row in found],
+    "vector": _vectors,
+    "passage": _passages,
+}
+
+
+# --- damage --------------------------------------------------------------------------------------
+
+Checker = Callable[[Statements, int, Row], DamagedPart | None]
+
+
+def _check_content(db: Statements, repository: int, row: Row) -> DamagedPart | None:
+    _, name, text = row
+    if checksums.says(name, text):
+        return None
+    of = db.run("element_of_content", {"repository": repository, "hash": name}).fetchone()
+    return DamagedPart("" if of is None else of[0], "text")
+
+
+def _check_node(db: Statements, repository: int, row: Row) -> DamagedPart | None:
+    *_, content, labels, born, _, checksum = row
+    columns = (*row[1 : 1 + CONTENT], content, labels, born)
+    sound = checksums.matches(checksum, checksums.of_columns(columns))
+    return None if sound else DamagedPart(row[2], "node")
+
+
+def _check_passage(db: Statements, repository: int, row: Row) -> DamagedPart | None:
+    sound = sound_passage(db, (*row[1:17], *row[18:]))
+    return None if sound else DamagedPart(row[2], "passage")
+
+
+def _check_vector(db: Statements, repository: int, row: Row) -> DamagedPart | None:
+    _, text_hash, _, _, data, tokens, of_data, of_tokens = row
+    part = None
+    if not checksums.matches(of_data, checksums.of_bytes(db.numbers(data))):
+        part = "vector"
+    elif tokens is not None and not checksums.matches(of_tokens, checksums.of_bytes(tokens)):
+        part = "token vectors"
+    if part is None:
+        return None
+    asked = {"repository": repository, "hashes": [text_hash]}
+    of = db.run("elements_of_texts", asked).fetchone()
+    return DamagedPart("" if of is None else of[0], part)
+
+
+_CHECKERS: dict[str, Checker] = {
+    "content": _check_content,
+    "node": _check_node,
+    "passage": _check_passage,
+    "vector": _check_vector,
+}
+
+
+def _damaged(db: Statements, repository: int, table: str, found: list[Row]) -> list[DamagedPart]:
+    checker = _CHECKERS.get(table)
+    if checker is None:
+        return []
+    return [part for row in found if (part := checker(db, repository, row)) is not None]
+
+
+def _refused(part: DamagedPart) -> Damaged:
+    return Damaged(
+        f"the stored {part.part} of {part.element_id!r} does not match its checksum, and damage is "
+        "not carried on; ingest the original file again, or restore the store from a backup"
+    )
 
 
 # --- rows in -------------------------------------------------------------------------------------
@@ -120,7 +228,17 @@ def _take_known(db: Statements, table: str, repository: int, rows: Sequence[Row]
         "quality": "add_quality",
         "query_log": "log_query",
     }[table]
+    if table == "quality":
+        rows = [(*row, checksums.of_columns(row)) for row in rows]
     db.run_many(name, [(repository, *row) for row in rows])
+
+
+def _take_nodes(db: Statements, table: str, repository: int, rows: Sequence[Row]) -> None:
+    checked = []
+    for row in rows:
+        columns = (*row[:CONTENT], *row[CONTENT + 1 : CONTENT + 4])
+        checked.append((repository, *row, checksums.of_columns(columns)))
+    db.run_many("import_node", checked)
 
 
 def _take_passages(db: Statements, table: str, repository: int, rows: Sequence[Row]) -> None:
@@ -131,7 +249,8 @@ def _take_passages(db: Statements, table: str, repository: int, rows: Sequence[R
     for number, row in numbered:
         ancestors = db.array(row[_ANCESTORS])
         before, after = row[:_ANCESTORS], row[_ANCESTORS + 1 : -1]
-        passages.append((repository, number, *before, ancestors, *after))
+        sums = passage_checksums(row[:15], row[_ANCESTORS], row[15])
+        passages.append((repository, number, *before, ancestors, *after, *sums))
     db.run_many("import_passage", passages)
     facets = [(key, value, n) for n, row in numbered for key, value in row[-1]]
     parts = [(n, row[_RESOLUTION], row[0] == row[1], row[_TERMS]) for n, row in numbered]
@@ -147,13 +266,10 @@ def _take_spaces(db: Statements, table: str, repository: int, rows: Sequence[Row
 def _take_vectors(db: Statements, table: str, repository: int, rows: Sequence[Row]) -> None:
     """Of one space."""
     space = _space_rows(db, repository)[rows[0][0]]
-    vectors = [
-        {"space": space, "text_hash": row[1], "data": db.vector(np.frombuffer(row[2], "<f4"))}
-        for row in rows
-    ]
+    vectors = [spaces.vector_row(db, space, row[1], np.frombuffer(row[2], "<f4")) for row in rows]
     added = db.run_many("add_vector", vectors)
     db.run("count_vectors", {"repository": repository, "space": space, "added": added})
-    coded = [{"space": space, "text_hash": r[1], "data": r[3]} for r in rows if r[3] is not None]
+    coded = [spaces.tokens_row(space, r[1], r[3]) for r in rows if r[3] is not None]
     db.run_many("add_token_vectors", coded)
 
 
@@ -174,6 +290,7 @@ _TAKERS: dict[str, Taker] = {
     "generated": _take_known,
     "quality": _take_known,
     "query_log": _take_known,
+    "node": _take_nodes,
     "passage": _take_passages,
     "space": _take_spaces,
     "vector": _take_vectors,

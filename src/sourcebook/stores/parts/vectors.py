@@ -81,7 +81,11 @@ class VectorPart(Core):
         """Of each passage, in order; None where there are none."""
         with self._reading(scope) as (db, repository):
             row = self._space_row(db, repository, space)
-            return [] if row is None else spaces.tokens(db, self._view(db, scope), row, passages)
+            return (
+                []
+                if row is None
+                else spaces.tokens(db, self._view(db, scope), row, passages, self._damage)
+            )
 
     # --- who embeds what -----------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sourcebook.ports import Vectors
+from sourcebook.stores import checksums
 from sourcebook.stores.postgres.dense_numbers import VectorNumbers
 from sourcebook.stores.postgres.search_lanes import Rows
 from sourcebook.stores.postgres.search_statements import Packed, Session, run
@@ -29,14 +30,20 @@ def read_vectors(session: Session, place: Place, numbers: VectorNumbers, passage
 
 
 def read(place: Place, dimensions: int, session: Session, wanted: Rows) -> Vectors:
-    """The vectors of these numbers, ascending; a row of zeros where there is none."""
+    """The vectors of these numbers, ascending; a row of zeros where there is none, or where it is
+    damaged, which the session notes."""
     matrix = np.zeros((len(wanted), dimensions), np.float32)
     asked = {"space": place.space, "numbers": Packed(wanted[wanted >= 0])}
     found = run(session, "vectors", place.repository, asked, binary=True)
-    at = np.searchsorted(wanted, np.array([number for number, _ in found], np.int64))
+    at = np.searchsorted(wanted, np.array([number for number, _, _ in found], np.int64))
     # As pgvector sends it: two 16-bit numbers, then big-endian floats.
-    data = b"".join(memoryview(data)[4:] for _, data in found)
-    matrix[at] = np.frombuffer(data, ">f4").reshape(len(found), dimensions)
+    data = b"".join(memoryview(data)[4:] for _, data, _ in found)
+    vectors = np.frombuffer(data, ">f4").astype("<f4").reshape(len(found), dimensions)
+    for n, (number, _, checksum) in enumerate(found):
+        if not checksums.matches(checksum, checksums.of_bytes(vectors[n].data)):
+            session.damaged.add(number)
+            vectors[n] = 0
+    matrix[at] = vectors
     return matrix
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from sourcebook.model import Match, PreparedQuery
 from sourcebook.ports import Coverage, Evidence, Neighbours, Vectors, Within
+from sourcebook.stores.damage import DamageNotes
 from sourcebook.stores.labels import View
 from sourcebook.stores.postgres.dense_numbers import Numbers
 from sourcebook.stores.postgres.dense_read import Place, cosines, read_vectors
@@ -23,7 +24,7 @@ from sourcebook.stores.postgres.postings_write import index_passages
 from sourcebook.stores.postgres.search_lanes import Lane, Lanes
 from sourcebook.stores.postgres.search_narrow import Narrower
 from sourcebook.stores.postgres.search_rank import best, exact_first, ranked
-from sourcebook.stores.postgres.search_statements import Session
+from sourcebook.stores.postgres.search_statements import Packed, Session, run
 from sourcebook.stores.postgres.search_terms import Terms
 from sourcebook.stores.postgres.search_words import search_words
 
@@ -33,8 +34,9 @@ __all__ = ["Searcher", "drop_passages", "index_passages"]
 class Searcher:
     """Belongs to one store; holds what was read of it a while ago."""
 
-    def __init__(self, by_words: bool = False) -> None:
+    def __init__(self, damage: DamageNotes, by_words: bool = False) -> None:
         """`by_words`: full-text search is the database's own, by `ts_rank_cd` (search_words)."""
+        self._damage = damage
         self._by_words = by_words
         self._lanes = Lanes()
         self._narrower = Narrower()
@@ -55,6 +57,7 @@ class Searcher:
             filters = frozenset(() if rows is None else within.filters)
             again = (view, within.resolution, filters)
         found = self._nearest.search(session, place, numbers, vector, k, allowed, again)
+        self._note(session, place)
         best = ranked(session, view.repository, found.passages, found.scores, k)
         return Neighbours(best, found.approximate)
 
@@ -97,7 +100,9 @@ class Searcher:
         if space is None or vector is None:
             return Evidence(None, lexical, None)
         numbers = self._numbers.get(session, view.repository, space, lane.last)
-        vectors = read_vectors(session, Place(view.repository, space), numbers, rows)
+        place = Place(view.repository, space)
+        vectors = read_vectors(session, place, numbers, rows)
+        self._note(session, place)
         return Evidence(cosines(vector, vectors), lexical, vectors)
 
     def coverage(self, session: Session, view: View, space: int, within: Within) -> Coverage:
@@ -106,6 +111,14 @@ class Searcher:
         if numbers.complete:
             return Coverage(len(lane), len(lane))
         return Coverage(len(lane), int((numbers.of[lane.rows] >= 0).sum()))
+
+    def _note(self, session: Session, place: Place) -> None:
+        """Note the documents whose vectors this session has found damaged."""
+        if session.damaged:
+            wanted = np.array(sorted(session.damaged), np.int64)
+            asked = {"space": place.space, "numbers": Packed(wanted)}
+            for (element,) in run(session, "elements_of_vectors", place.repository, asked):
+                self._damage.add(place.repository, element, "vector")
 
     def forget(self, repository: int, revisions: Sequence[int]) -> None:
         """Let go of what is held of revisions that were dropped."""

@@ -136,7 +136,7 @@ JOIN embedding e ON e.tenant = p.tenant AND e.repository = p.repository
 WHERE {mine p} AND {mine e} AND e.space = :space AND p.number = ANY (:numbers)
 
 -- name: vectors
-SELECT e.number, e.vector FROM embedding e
+SELECT e.number, e.vector, e.checksum FROM embedding e
 WHERE {mine e} AND e.space = :space AND e.number = ANY (:numbers)
 
 -- name: vectors_there
@@ -168,3 +168,9 @@ WHERE c.relname = :name AND c.relnamespace = current_schema()::regnamespace
 SELECT e.number, (e.vector <#> :query::vector)::float8 FROM embedding e
 WHERE {mine e} AND e.space = :space AND e.number = ANY (:numbers)
 ORDER BY 2 LIMIT :most
+
+-- name: elements_of_vectors
+-- The documents that have a passage with one of these vectors.
+SELECT DISTINCT p.element_id FROM embedding e
+JOIN passage p ON {mine p} AND p.text_hash = e.text_hash
+WHERE {mine e} AND e.space = :space AND e.number = ANY (:numbers)

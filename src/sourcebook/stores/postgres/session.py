@@ -50,6 +50,8 @@ class Session:
         self.tenant = tenant
         self.repository = -1
         self.new_passages = self.last_passage = 0
+        self.damaged: set[int] = set()
+        """The numbers of vectors that were found damaged."""
         self.another: Another = nullcontext
         """For a part of the work that can be done beside; None where no connection is free."""
         self._to_index: list[tuple[int, int, bool, bytes]] = []

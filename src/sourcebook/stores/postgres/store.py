@@ -54,7 +54,7 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
         super().__init__(clock, lambda: _Aside(primary))
         self._primary = primary
         self._replica = replica
-        self._search = self._searcher = Searcher(by_words)
+        self._search = self._searcher = Searcher(self._damage, by_words)
         self._listener = Listener(primary)
         self._told: dict[int, int] = {}
         """How many passages of a repository the planner was last told of."""
@@ -128,6 +128,15 @@ class PostgresStore(Searching, Transfer, Reads, VectorPart, People):
             for number in numbers:
                 with suppress(psycopg.errors.InsufficientPrivilege):
                     build_index(db, escaped(scope.tenant), number)
+
+    def structure(self) -> list[str]:
+        """What the server has noticed: pages of this database that do not match their checksums."""
+        with self._owner() as db:
+            asked = (
+                "SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()"
+            )
+            (failures,) = db.execute(asked).fetchone() or (None,)
+        return [f"the server found {failures} damaged pages"] if failures else []
 
     def storage(self) -> dict[str, Json]:
         with self._owner() as db:
