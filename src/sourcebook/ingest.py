@@ -1,16 +1,20 @@
 """USE CASE: sources in, one committed revision out.
 
 find files -> parse -> leave out what is unchanged -> chunk -> contextualise -> commit. Documents
-pass through in small batches, so memory grows with the largest document, not with the corpus.
+pass through in small batches into a temporary file, so memory grows with the largest document, not
+with the corpus; the commit reads them from there, and holds the store's lock only while it writes.
 Vectors are filled in behind the commit (see indexing).
 """
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from typing import Any, NamedTuple
 
 from sourcebook import asker
 from sourcebook.chunking.outline import outline
@@ -31,9 +35,19 @@ from sourcebook.context.nodes import (
 from sourcebook.context.passages import PassageMaker
 from sourcebook.context.references import references
 from sourcebook.context.spool import Spool
-from sourcebook.errors import Conflict, InvalidInput
-from sourcebook.model import ChunkOptions, Document, Json, Link, Node, Scope, Skipped, Tree
-from sourcebook.ports import Store, Writer
+from sourcebook.errors import Conflict, InvalidInput, StoreBusy
+from sourcebook.model import (
+    ChunkOptions,
+    Document,
+    Json,
+    Link,
+    Node,
+    ReadContext,
+    Scope,
+    Skipped,
+    Tree,
+)
+from sourcebook.ports import Prepared, Store, Writer
 
 COUNTED = (
     "document",
@@ -45,8 +59,16 @@ COUNTED = (
     "relationship",
     "page",
 )
-_BATCH_CHARACTERS = 1 << 20
+_BATCH_WEIGHT = 1 << 20
 _BATCH_DOCUMENTS = 256
+_BLOCK_WEIGHT = 100
+_LARGE = 1 << 19
+"""The weight from which on documents are built one at a time."""
+_LOOK_S = 0.1
+_ATTEMPTS = 5
+_building = threading.Lock()
+State = tuple[str, str, str]
+"""Content hash, recipe and source: what is equal has not changed."""
 
 Ahead = Callable[[Sequence[Tree]], None]
 """Called with trees before they are committed, to embed what they hold."""
@@ -123,13 +145,24 @@ class Builder:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to take in. `documents` is read once, lazily."""
+    """What to take in. `documents` is read lazily, and again if another writer changes the same
+    ones meanwhile, which an iterator does not allow."""
 
     documents: Iterable[Document | Skipped]
     message: str = ""
     request_id: str | None = None
     prune: Callable[[str], bool] | None = None
     """Says of a source whether its documents are ended if they were not seen now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Documents that can be read more than once."""
+
+    read: Callable[[], Iterable[Document | Skipped]]
+
+    def __iter__(self) -> Iterator[Document | Skipped]:
+        return iter(self.read())
 
 
 @dataclass(slots=True)
@@ -179,19 +212,24 @@ def ingest(
         raise InvalidInput("the request id is empty; leave it out or name the request")
     if earlier := _earlier(store, scope, request.request_id):
         return earlier
+    planning = Planning(store, scope, builder, progress, asking, ahead)
     try:
-        if builder.contexts is None and ahead is None:
-            return _commit(store, scope, builder, request, progress)
-        with Spool[Document | Skipped]() as spool:
-            for item in _prepared(store, scope, builder, request.documents, asking, ahead):
-                spool.add(item)
-                if progress and isinstance(item, Document):
-                    progress(item.source)
-            return _commit(store, scope, builder, replace(request, documents=spool), None)
+        for _ in range(_ATTEMPTS):
+            with Spool[Any]() as spool, suppress(_Moved):
+                return _commit(store, scope, request, spool, planning.plan(request, spool))
+            _require_again(request.documents)
+        raise StoreBusy("other writers keep changing the same documents; try again later")
     except Conflict:  # another writer carried out the same request while this one waited
         if earlier := _earlier(store, scope, request.request_id):
             return earlier
         raise
+
+
+def _require_again(documents: Iterable[Document | Skipped]) -> None:
+    if iter(documents) is documents:
+        raise Conflict(
+            "another writer changed the same documents while this ingest was prepared; try again"
+        )
 
 
 def _earlier(store: Store, scope: Scope, request_id: str | None) -> Outcome | None:
@@ -199,61 +237,171 @@ def _earlier(store: Store, scope: Scope, request_id: str | None) -> Outcome | No
     return None if found is None else Outcome.from_dict(dict(found))
 
 
-def _prepared(
-    store: Store,
-    scope: Scope,
-    builder: Builder,
-    found: Iterable[Document | Skipped],
-    asking: Asking | None,
-    ahead: Ahead | None,
-) -> Iterator[Document | Skipped]:
-    """The same, each document when its generated contexts, and with `ahead` its vectors, are in the
-    store; a warning where contexts are missing. This may take long, so it comes before the commit
-    that keeps other writers out."""
-    others: list[Skipped] = []
-    for batch in _batches(_documents_of(found, others)):
-        with store.commit(scope) as writer:  # changes nothing, so makes no revision
-            live = writer.current([document.element_id for document in batch])
-        changed = [d for d in batch if live.get(d.element_id) != _state(d, builder)]
-        trees = dict(zip(map(id, changed), builder.build(changed), strict=True))
-        for document in batch:
-            tree = trees.get(id(document))
-            warning = None
-            if tree and builder.contexts:
-                warning = builder.contexts.fill(document, tree.nodes, asking)
-            yield from [warning] if warning else []
-            yield document
-        if ahead and changed:
-            ahead(builder.build(changed) if builder.contexts else list(trees.values()))
-    yield from others
+class _Moved(Exception):
+    """A document that was left out as unchanged was changed by another writer meanwhile."""
 
 
-def _documents_of(found: Iterable[Document | Skipped], others: list[Skipped]) -> Iterator[Document]:
-    for item in found:
-        if isinstance(item, Skipped):
-            others.append(item)
-        else:
-            yield item
+class _Doc(NamedTuple):
+    """What the commit has to know of a document, changed or not."""
+
+    element_id: str
+    source: str
+    state: State
+    counts: Mapping[str, int] = {}
+    """What it adds to the outcome if anything of it is new."""
+
+
+class _Batch(NamedTuple):
+    """In the spool before the documents that changed: each is a Prepared, its pieces, and None."""
+
+    unchanged: Sequence[_Doc]
+    changed: Sequence[_Doc]
+    repairs: Sequence[Tree] = ()
+    """Unchanged documents of which something stored is damaged."""
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What was found before the commit."""
+
+    head: int
+    """Of the repository, when the first document was looked at."""
+    outcome: Outcome = field(default_factory=Outcome)
+    seen: dict[str, str] = field(default_factory=dict)
+    """The source of each element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """All that an ingest works out before its commit, which keeps other writers out."""
+
+    store: Store
+    scope: Scope
+    builder: Builder
+    progress: Progress | None = None
+    asking: Asking | None = None
+    ahead: Ahead | None = None
+
+    def plan(self, request: Request, spool: Spool[Any]) -> _Plan:
+        """What changed goes into the spool; generated contexts, and with `ahead` vectors, into the
+        store."""
+        plan = _Plan(self.store.resolve(self.scope, ReadContext()).revision)
+        found = _documents(request.documents, plan.outcome, plan.seen, self.progress)
+        for batch in _batches(found):
+            live = self.store.current(self.scope, [document.element_id for document in batch])
+            changed = [d for d in batch if live.get(d.element_id) != self._state(d)]
+            kept = {id(document) for document in changed}
+            unchanged = [d for d in batch if id(d) not in kept]
+            if self.builder.contexts:
+                self._fill(changed, plan.outcome)
+            with _one_at_a_time(changed):
+                self._add(spool, unchanged, changed)
+        return plan
+
+    def _add(
+        self, spool: Spool[Any], unchanged: Sequence[Document], changed: Sequence[Document]
+    ) -> None:
+        trees = self.builder.build(changed)
+        docs = [self._doc(d, tree) for d, tree in zip(changed, trees, strict=True)]
+        damaged = self.store.damaged(self.scope, [d.element_id for d in unchanged])
+        repairs = self.builder.build([d for d in unchanged if d.element_id in damaged])
+        spool.add(_Batch([self._doc(d) for d in unchanged], docs, repairs))
+        for tree in trees:
+            asker.still_waits()
+            prepared = self.store.prepare(tree)
+            spool.add(replace(prepared, pieces=()))
+            for piece in prepared.pieces:
+                spool.add(piece)
+            spool.add(None)
+        if self.ahead and trees:
+            self.ahead(trees)
+
+    def _fill(self, documents: Sequence[Document], outcome: Outcome) -> None:
+        """Generated contexts into the store, where `build` finds them; a warning where they are
+        missing."""
+        trees = self.builder.build(documents)
+        for document, tree in zip(documents, trees, strict=True):
+            assert self.builder.contexts is not None
+            warning = self.builder.contexts.fill(document, tree.nodes, self.asking)
+            if warning:
+                outcome.warnings.append(warning)
+
+    def _state(self, document: Document) -> State:
+        return content_hash(document), self.builder.recipe_of(document), document.source
+
+    def _doc(self, document: Document, tree: Tree | None = None) -> _Doc:
+        counts: Counter[str] = Counter(node.kind for node in tree.nodes) if tree else Counter()
+        pages = document.metadata.get("pages")
+        if document.format == "pdf" and isinstance(pages, int):
+            counts["page"] += pages
+        counts.update("relationship" for link in document.links if "id" in link.metadata)
+        return _Doc(document.element_id, document.source, self._state(document), counts)
+
+
+@contextmanager
+def _one_at_a_time(documents: Sequence[Document]) -> Iterator[None]:
+    """Large documents are built one at a time in a process, whoever sends them: each takes memory
+    many times its size. Who waits is asked meanwhile whether somebody still wants it."""
+    if sum(map(_weight, documents)) < _LARGE:
+        yield
+        return
+    while not _building.acquire(timeout=_LOOK_S):
+        asker.still_waits()
+    try:
+        yield
+    finally:
+        _building.release()
 
 
 def _commit(
-    store: Store, scope: Scope, builder: Builder, request: Request, progress: Progress | None
+    store: Store, scope: Scope, request: Request, spool: Iterable[Any], plan: _Plan
 ) -> Outcome:
-    outcome = Outcome()
+    outcome = plan.outcome
+    asker.still_waits()
     with store.commit(scope, message=request.message, request_id=request.request_id) as writer:
-        seen: dict[str, str] = {}
-        for batch in _batches(_documents(request.documents, outcome, seen, progress)):
-            live = writer.current([document.element_id for document in batch])
-            changed = [d for d in batch if _changed(live.get(d.element_id), d, builder, outcome)]
-            for document, tree in zip(changed, builder.build(changed), strict=True):
-                _put(writer, document, tree, outcome)
-            made = {document.element_id for document in changed}
-            _repair(writer, builder, [d for d in batch if d.element_id not in made], outcome)
-        _prune(writer, request.prune, seen, outcome)
+        moved = writer.revision != plan.head
+        items = iter(spool)
+        for batch in items:
+            _write(writer, batch, items, outcome, moved)
+        _prune(writer, request.prune, plan.seen, outcome)
+        asker.still_waits()
         outcome.revision = writer.revision
         writer.result = outcome.to_dict()
     outcome.revision = writer.revision
     return outcome
+
+
+def _write(
+    writer: Writer, batch: _Batch, items: Iterator[Any], outcome: Outcome, moved: bool
+) -> None:
+    """The documents of a batch. Where another commit came between, it is looked at again what is
+    unchanged."""
+    looked_at = [*batch.changed, *(batch.unchanged if moved else ())]
+    live = writer.current([doc.element_id for doc in looked_at])
+    if moved and any(live.get(doc.element_id) != doc.state for doc in batch.unchanged):
+        raise _Moved
+    outcome.unchanged += len(batch.unchanged)
+    for tree in batch.repairs:
+        writer.repair(tree)
+    outcome.repaired += len(batch.repairs)
+    for doc in batch.changed:
+        prepared = replace(next(items), pieces=_pieces(items))
+        before = live.get(doc.element_id)
+        if before == doc.state:  # another writer has brought the same
+            outcome.unchanged += 1
+        else:
+            _put(writer, doc, prepared, before, outcome)
+        for _ in prepared.pieces:
+            """What was not wanted is passed over."""
+
+
+def _pieces(items: Iterator[Any]) -> Iterator[Any]:
+    """Those of one document."""
+    for item in items:
+        if item is None:
+            return
+        asker.still_waits()
+        yield item
 
 
 def _documents(
@@ -289,59 +437,41 @@ def _twice(ids: Sequence[str], first: str) -> str:
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """A large document is alone in its batch."""
     batch: list[Document] = []
     size = 0
     for document in documents:
-        batch.append(document)
-        size += len(document.text)
-        if size >= _BATCH_CHARACTERS or len(batch) >= _BATCH_DOCUMENTS:
+        weight = _weight(document)
+        if batch and (size + weight > _BATCH_WEIGHT or len(batch) >= _BATCH_DOCUMENTS):
             asker.still_waits()
             yield batch
             batch, size = [], 0
+        batch.append(document)
+        size += weight
     asker.still_waits()
     if batch:
         yield batch
 
 
-def _changed(
-    live: tuple[str, str, str] | None, document: Document, builder: Builder, outcome: Outcome
-) -> bool:
-    if live == _state(document, builder):
-        outcome.unchanged += 1
-        return False
-    if live and live[2] != document.source:
-        reason = f"the id {document.element_id!r} came from {live[2]} before; this replaces it"
-        outcome.warnings.append(Skipped(document.source, reason, taken=True))
-    return True
+def _weight(document: Document) -> int:
+    """About how much memory its tree takes, in characters of ordinary text: one with many headings
+    has many nodes."""
+    return len(document.text) + _BLOCK_WEIGHT * len(document.blocks)
 
 
-def _state(document: Document, builder: Builder) -> tuple[str, str, str]:
-    return content_hash(document), builder.recipe_of(document), document.source
-
-
-def _repair(
-    writer: Writer, builder: Builder, unchanged: Sequence[Document], outcome: Outcome
+def _put(
+    writer: Writer, doc: _Doc, prepared: Prepared, before: State | None, outcome: Outcome
 ) -> None:
-    """Write again what is damaged of documents that have not changed."""
-    wrong = writer.damaged([document.element_id for document in unchanged])
-    found = [document for document in unchanged if document.element_id in wrong]
-    for tree in builder.build(found):
-        writer.repair(tree)
-    outcome.repaired += len(found)
-
-
-def _put(writer: Writer, document: Document, tree: Tree, outcome: Outcome) -> None:
-    born = writer.put(tree)
+    if before and before[2] != doc.source:
+        reason = f"the id {doc.element_id!r} came from {before[2]} before; this replaces it"
+        outcome.warnings.append(Skipped(doc.source, reason, taken=True))
+    born = writer.put(prepared)
     if not any(born.values()):  # its contexts are still missing
         outcome.unchanged += 1
         return
-    pages = document.metadata.get("pages")
-    if document.format == "pdf" and isinstance(pages, int):
-        outcome.counts["page"] += pages
-    outcome.counts.update("relationship" for link in document.links if "id" in link.metadata)
     outcome.nodes += born["nodes"]
     outcome.passages += born["passages"]
-    outcome.counts.update(node.kind for node in tree.nodes)
+    outcome.counts.update(doc.counts)
 
 
 def _prune(

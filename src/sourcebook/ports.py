@@ -7,7 +7,7 @@ a revision. Every method takes the scope, so that no query can forget whose data
 from __future__ import annotations
 
 import threading
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -317,6 +317,21 @@ class Moved(NamedTuple):
     row: tuple[Any, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document as a store writes it: all that can be worked out before the commit begins."""
+
+    element_id: str
+    text: str
+    content: str
+    """Names the text."""
+    recipe: str
+    labels: str | None
+    pieces: Iterable[Any]
+    """Its rows, as the store wants them, a bounded number in each; may be read once. Each can be
+    pickled, so that they can wait in a file."""
+
+
 class Writer(Protocol):
     """An open commit: everything put into it becomes one revision, or nothing does."""
 
@@ -332,15 +347,11 @@ class Writer(Protocol):
         """(content hash, recipe, source) of those that are live documents."""
         ...
 
-    def damaged(self, element_ids: Sequence[str]) -> Container[str]:
-        """Those of these live documents of which anything stored does not match its checksum."""
-        ...
-
     def repair(self, tree: Tree) -> None:
         """Write the damaged rows of an unchanged document again as they were committed."""
         ...
 
-    def put(self, tree: Tree) -> Mapping[str, int]:
+    def put(self, given: Tree | Prepared) -> Mapping[str, int]:
         """Make the live rows of this document those of the tree; rows that are equal stay as they
         are. Returns the counts of rows born: {"nodes", "passages", "links"}."""
         ...
@@ -363,6 +374,17 @@ class Store(Protocol):
         """One transaction, one revision. Leaving the block without any change makes no revision;
         leaving it with an exception leaves the store as it was. A second writer waits, then gets
         StoreBusy; a request id that was carried out before is a Conflict."""
+        ...
+
+    def prepare(self, tree: Tree) -> Prepared:
+        """What `Writer.put` would work out first. Its pieces are made as they are read."""
+        ...
+
+    def current(
+        self, scope: Scope, element_ids: Sequence[str]
+    ) -> Mapping[str, tuple[str, str, str]]:
+        """(content hash, recipe, source) of those that are live documents now; for who may
+        write."""
         ...
 
     def request(self, scope: Scope, request_id: str) -> Mapping[str, object] | None:
@@ -495,6 +517,10 @@ class Store(Protocol):
 
     def structure(self) -> Sequence[str]:
         """What the database itself finds wrong with its pages and indexes; reads all of it."""
+        ...
+
+    def damaged(self, scope: Scope, element_ids: Sequence[str]) -> Container[str]:
+        """Those of these live documents of which anything stored does not match its checksum."""
         ...
 
     def damage(self, scope: Scope, revision: int, since: float) -> Sequence[DamagedPart]:

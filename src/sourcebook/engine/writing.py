@@ -19,7 +19,7 @@ from sourcebook.engine.core import Core
 from sourcebook.errors import InvalidInput, ModelUnavailable
 from sourcebook.hashing import digest
 from sourcebook.indexing import Indexer
-from sourcebook.ingest import Builder, Outcome, Progress, Request, ingest
+from sourcebook.ingest import Again, Builder, Outcome, Progress, Request, ingest
 from sourcebook.model import (
     Document,
     Json,
@@ -61,7 +61,7 @@ class Writing(Core):
         def below(source: str) -> bool:
             return any((self.root / source).is_relative_to(path) for path in given)
 
-        documents = self._read(found, format, metadata or {})
+        documents = Again(lambda: self._read(found, format, metadata or {}))
         request = Request(documents, message, request_id, below if prune else None)
         reports = (progress, embedding_progress, context_progress)
         return self.take_in(request, wait, *reports, embed_first)

@@ -15,7 +15,7 @@ from sourcebook import sources
 from sourcebook.engine import Engine
 from sourcebook.feedback import feedback_to_dict
 from sourcebook.hashing import text_hash
-from sourcebook.ingest import Request
+from sourcebook.ingest import Again, Request
 from sourcebook.model import Citation, Document, Judgment, Right, Skipped
 from sourcebook.serve import insight, wire
 from sourcebook.serve.commands.nodes import node_document
@@ -151,7 +151,7 @@ def ingest(engine: Engine, asked: wire.Ingest, otherwise: str) -> Json:
                 one.text, source=one.name, format=one.format, metadata=one.metadata
             )
 
-    request = Request(documents(), asked.message, asked.request_id)
+    request = Request(Again(documents), asked.message, asked.request_id)
     return engine.take_in(request, wait=asked.wait).to_dict()
 
 

@@ -5,10 +5,10 @@ All that depends on the tree alone is worked out here, before anything is writte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import chain
+from functools import lru_cache
+from typing import NamedTuple
 
 from sourcebook.analysis import ANALYZER_VERSION, Analyzed, analyze
 from sourcebook.errors import InvalidInput
@@ -16,68 +16,81 @@ from sourcebook.hashing import digest
 from sourcebook.model import Passage, Tree
 from sourcebook.stores import checksums
 from sourcebook.stores.labels import labels_of
-from sourcebook.stores.postings import encode_counts, encode_tokens
 from sourcebook.stores.rows import Row, to_json
-from sourcebook.stores.vocabulary import TermNumbers
 
 _short = lru_cache(maxsize=4096)(analyze)
 """Titles and headings come back with every passage of a document."""
 
 
-@dataclass(frozen=True)
+class PassageColumns(NamedTuple):
+    """A passage as it is stored, but for its terms; small and plain, since many wait in a file."""
+
+    node_id: str
+    element_id: str
+    resolution: int
+    ancestors: tuple[str, ...]
+    digest: str
+    text_hash: str
+    texts: tuple[str, str, str, str]
+    """Title, heading, context and body."""
+    summary: int
+    length: int
+    labels: str | None
+    facets: tuple[tuple[str, str], ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all of its document."""
+        return self.node_id == self.element_id
+
+    def row(self, counts: bytes, tokens: bytes, ancestors: object) -> Row:
+        """In the order of the statement `add_passage`; `ancestors` as the store keeps a list."""
+        place = (self.node_id, self.element_id, self.resolution, ancestors)
+        names = (self.text_hash, self.digest, *self.texts)
+        return (*place, *names, self.summary, self.length, counts, tokens, self.labels)
+
+
+@dataclass(frozen=True, slots=True)
 class PassageRow:
-    """A passage as it will be stored. Its terms are worked out only if it is new."""
+    """A passage with what it is called by."""
 
     passage: Passage
     ancestors: tuple[str, ...]
     digest: str
     labels: str | None = None
 
-    @cached_property
     def fields(self) -> tuple[Analyzed, ...]:
         """In the order of postings.FIELDS."""
         p = self.passage
         return _short(p.title), _short(p.heading), analyze(p.body), analyze(p.around)
 
-    def terms(self) -> Iterator[str]:
-        return chain(*(part for f in self.fields for part in (f.terms, f.compounds)))
-
-    def facets(self) -> Iterator[tuple[str, str]]:
-        return iter(dict.fromkeys(self.passage.facets))
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is all of its document."""
-        return self.passage.node_id == self.passage.element_id
-
-    def columns(self, numbers: TermNumbers, ancestors: object) -> Row:
-        """In the order of the statement `add_passage`; `ancestors` as the store keeps a list."""
+    def columns(self) -> PassageColumns:
         p = self.passage
         text = p.embedded_text
-        tokens = [numbers.of(f.terms) for f in self.fields]
-        wholes = [numbers.of(f.compounds) for f in self.fields]
-        counted = [a + b for a, b in zip(tokens, wholes, strict=True)]
-        return (
+        return PassageColumns(
             p.node_id,
             p.element_id,
             p.resolution,
-            ancestors,
-            digest(text),
+            self.ancestors,
             self.digest,
-            p.title,
-            p.heading,
-            p.context,
-            p.body,
+            digest(text),
+            (p.title, p.heading, p.context, p.body),
             int(p.summary),
-            len(text.encode()),
-            encode_counts(*counted),
-            encode_tokens(*tokens[:3]),
+            _bytes(text),
             self.labels,
+            tuple(dict.fromkeys(p.facets)),
         )
 
 
+def _bytes(text: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"the text holds half of a character pair: {error}") from error
+
+
 def passage_checksums(columns: Row, ancestors: Sequence[str], born: int) -> tuple[int, int]:
-    """Of the columns that `PassageRow.columns` gives: the checksum of the words, and of what
+    """Of the columns that `PassageColumns.row` gives: the checksum of the words, and of what
     full-text search reads."""
     node_id, element_id, resolution, _, text_hash, *words = columns
     *words, terms, tokens, labels = words

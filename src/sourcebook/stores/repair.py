@@ -7,15 +7,14 @@ Vectors are derived: damaged ones are deleted, which makes them work to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sourcebook.errors import Damaged
-from sourcebook.hashing import digest
-from sourcebook.model import Tree
+from sourcebook.ports import Prepared
 from sourcebook.stores import checksums
-from sourcebook.stores.passages import labels_of_tree, passage_checksums, passage_rows
-from sourcebook.stores.rows import CONTENT, Row, node_row, to_node
+from sourcebook.stores.passages import passage_checksums
+from sourcebook.stores.prepared import Passages
+from sourcebook.stores.rows import CONTENT, Row, to_node
 from sourcebook.stores.statements import Statements
 from sourcebook.stores.vocabulary import TermNumbers
 
@@ -93,66 +92,71 @@ class Repair:
     def __init__(self, db: Statements, repository: int, head: int, terms: TermNumbers) -> None:
         self._db, self._repository, self._head, self._terms = db, repository, head, terms
 
-    def run(self, tree: Tree) -> None:
-        content = digest(tree.text)
-        text = {"repository": self._repository, "hash": content, "text": tree.text}
-        self._db.run_many("add_content", [text])
-        asked = {"repository": self._repository, "elements": [tree.element_id]}
-        self._mend_nodes(tree, content, self._db.run("live_checked_nodes", asked).fetchall())
+    def run(self, document: Prepared) -> None:
+        text = {"hash": document.content, "text": document.text}
+        self._db.run_many("add_content", [self._given(text)])
+        asked = self._given({"elements": [document.element_id]})
+        nodes = self._db.run("live_checked_nodes", asked).fetchall()
         passages = self._db.run("live_checked_passages", asked).fetchall()
-        self._mend_passages(tree, passages)
-        broken = _broken_vectors(self._db, self._repository, {r[1 + _TEXT_HASH] for r in passages})
-        for space, text_hash in broken:
+        for piece in document.pieces:
+            self._mend_nodes(document, piece.nodes, nodes)
+            if piece.passages:
+                self._mend_passages(piece.passages, passages)
+        texts = {row[1 + _TEXT_HASH] for row in passages}
+        for space, text_hash in _broken_vectors(self._db, self._repository, texts):
             for name in ("delete_vector", "delete_token_vectors"):
                 self._db.run(name, self._given({"space": space, "text_hash": text_hash}))
 
-    def _mend_nodes(self, tree: Tree, content: str, stored: Sequence[Row]) -> None:
-        labels = labels_of_tree(tree)
-        wanted = {node.id: node_row(node) for node in tree.nodes}
+    def _mend_nodes(self, document: Prepared, rows: Sequence[Row], stored: Sequence[Row]) -> None:
+        wanted = {row[0]: row[:-2] for row in rows}
         mended = []
-        for row in stored:
-            number, *columns = row
-            if _sound_node(tuple(columns)) or columns[0] not in wanted:
+        for number, *found in stored:
+            if found[0] not in wanted or _sound_node(tuple(found)):
                 continue
             # A node may point into an earlier text in which its words stand at the same place.
-            named = columns[CONTENT] if _sound_text(self, columns[CONTENT]) else content
-            known = (*wanted[columns[0]], named, labels)
-            born = self._born(columns[-2], columns[-1], lambda r: checksums.of_columns((*known, r)))  # noqa: B023
-            checksum = checksums.of_columns((*known, born))
-            values = dict(zip(_NODE, (*known, born, checksum), strict=True))
+            broken = _broken_contents(self._db, self._repository, [found[CONTENT]])
+            content = document.content if broken else found[CONTENT]
+            known = (*wanted[found[0]], content, document.labels)
+
+            def computed(revision: int, known: Row = known) -> int:
+                return checksums.of_columns((*known, revision))
+
+            born = self._born(found[-2], found[-1], computed)
+            values = dict(zip(_NODE, (*known, born, computed(born)), strict=True))
             mended.append(self._given({**values, "row": number}))
         self._db.run_many("mend_node", mended)
 
-    def _mend_passages(self, tree: Tree, stored: Sequence[Row]) -> None:
-        rows = {row.digest: row for row in passage_rows(tree)}
+    def _mend_passages(self, piece: Passages, stored: Sequence[Row]) -> None:
+        broken = {
+            found[_DIGEST]: (number, found)
+            for number, *found in stored
+            if not sound_passage(self._db, tuple(found))
+        }
+        if not broken:
+            return
+        self._terms.learn(piece.words)
         mended = []
-        for number, *stored_row in stored:
-            wanted = rows.get(stored_row[_DIGEST])
-            if wanted is None or sound_passage(self._db, tuple(stored_row)):
+        for row, (counts, tokens) in zip(piece.rows, piece.numbered(self._terms), strict=True):
+            if row.digest not in broken:
                 continue
-            self._terms.learn(wanted.terms())
-            columns = wanted.columns(self._terms, self._db.array(wanted.ancestors))
-            born, checksum = stored_row[_BORN], stored_row[_BORN + 1]
+            number, found = broken[row.digest]
+            columns = row.row(counts, tokens, self._db.array(row.ancestors))
 
-            def words(revision: int, columns: Row = columns, line: Any = wanted.ancestors) -> int:
+            def words(
+                revision: int, columns: Row = columns, line: Sequence[str] = row.ancestors
+            ) -> int:
                 return passage_checksums(columns, line, revision)[0]
 
-            born = self._born(born, checksum, words)
-            sums = passage_checksums(columns, wanted.ancestors, born)
+            born = self._born(found[_BORN], found[_BORN + 1], words)
+            sums = passage_checksums(columns, row.ancestors, born)
             values = dict(zip(_PASSAGE, (*columns, born, *sums), strict=True))
             mended.append(self._given({**values, "row": number}))
         self._db.run_many("mend_passage", mended)
 
-    def _born(self, stored: int, checksum: int | None, computed: Any) -> int:
+    def _born(self, stored: int, checksum: int | None, computed: Callable[[int], int]) -> int:
         """The revision that the checksum was made with, which may be what is damaged."""
         found = (r for r in range(1, self._head + 1) if computed(r) == checksum)
         return next(found, stored)
 
     def _given(self, values: Mapping[str, object]) -> dict[str, object]:
         return {"repository": self._repository, **values}
-
-
-def _sound_text(repair: Repair, name: str) -> bool:
-    asked = {"repository": repair._repository, "hash": name}
-    row = repair._db.run("content", asked).fetchone()
-    return row is not None and checksums.says(name, row[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sourcebook.stores.passages import PassageRow
+from sourcebook.stores.prepared import Passages
 from sourcebook.stores.rows import Row
 
 _AT_ONCE = 1000
@@ -24,10 +24,12 @@ class Waiting:
     nodes: list[Row] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)
     links: list[Row] = field(default_factory=list)
-    passages: list[PassageRow] = field(default_factory=list)
+    passages: list[tuple[Passages, set[str]]] = field(default_factory=list)
+    """Each with the digests of those that are new."""
+    new_passages: int = 0
 
     @property
     def many(self) -> bool:
-        rows = len(self.nodes) + len(self.links) + len(self.passages)
+        rows = len(self.nodes) + len(self.links) + self.new_passages
         rows += sum(map(len, self.ended.values()))
         return max(rows, len(self.documents)) >= _AT_ONCE or self.characters >= _CHARACTERS

@@ -8,35 +8,31 @@ that of other documents: one by one each would take several messages to the data
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from typing import Any
 
 from sourcebook.errors import Conflict, StoreError
-from sourcebook.hashing import digest
 from sourcebook.model import Scope, Tree
 from sourcebook.names import check_name
+from sourcebook.ports import Prepared
 from sourcebook.stores import checksums
 from sourcebook.stores.live import LiveDocuments
 from sourcebook.stores.moments import later
-from sourcebook.stores.passages import (
-    PassageRow,
-    check,
-    labels_of_tree,
-    passage_checksums,
-    passage_rows,
-)
-from sourcebook.stores.repair import Repair, damaged_elements
-from sourcebook.stores.rows import Row, link_row, node_row, to_json
+from sourcebook.stores.passages import passage_checksums
+from sourcebook.stores.prepared import Passages, prepare
+from sourcebook.stores.repair import Repair
+from sourcebook.stores.rows import Row, to_json
 from sourcebook.stores.statements import Cursor, Facet, Statements
 from sourcebook.stores.vocabulary import TermNumbers, Vocabulary
 from sourcebook.stores.waiting import Waiting
 
 _PARENT, _KIND = 5, 2
 """Columns of a node row."""
-_TERMS = 12
-"""Of the columns of a passage."""
+_KINDS = ("node", "link", "passage")
+_Live = dict[Row, tuple[int, str]]
+"""What a live row says → its number and what it counts as."""
 
 
 def repository_of(
@@ -82,6 +78,8 @@ class CommitWriter:
         """Documents that are not live, so that nothing of theirs is."""
         self._documents = LiveDocuments(db, self._repository, self._head)
         self._waiting = Waiting()
+        self._content = ""
+        """The text that was kept last."""
         self._closed = ""
         self.repaired = 0
         """Documents of which damaged rows were written again as they were committed."""
@@ -108,22 +106,16 @@ class CommitWriter:
         self._absent.update(e for e in element_ids if e not in live and "\0" not in e)
         return live
 
-    def damaged(self, element_ids: Sequence[str]) -> set[str]:
-        """Those of these live documents of which anything stored does not match its checksum."""
-        self._require_open()
-        if not self._waiting.documents.isdisjoint(element_ids):
-            self._write()
-        return damaged_elements(self._db, self._repository, element_ids)
-
     def repair(self, tree: Tree) -> None:
         """Write the damaged rows of an unchanged document again as they were committed; vectors
         that are damaged are deleted, and so are made again."""
         self._require_open()
         with _Breaking(self):
-            Repair(self._db, self._repository, self._head, self._terms).run(tree)
+            self._write()
+            Repair(self._db, self._repository, self._head, self._terms).run(prepare(tree))
         self.repaired += 1
 
-    def put(self, tree: Tree) -> Mapping[str, int]:
+    def put(self, given: Tree | Prepared) -> Mapping[str, int]:
         """Make the live rows of this document those of the tree; equal rows stay.
 
         A node row keeps pointing into the text it was born with: while its version and offsets
@@ -131,31 +123,26 @@ class CommitWriter:
         any of its columns changes, and the document's node also when the recipe does.
         """
         self._require_open()
-        check(tree)
-        labels = labels_of_tree(tree)
-        nodes = {
-            (*node_row(n), tree.recipe if n.parent_id is None else "", labels): n
-            for n in tree.nodes
-        }
-        links = {link_row(link): link for link in tree.links}
-        passages = {(row.digest,): row for row in passage_rows(tree)}
+        document = given if isinstance(given, Prepared) else prepare(given)
+        made = {"nodes": 0, "links": 0, "passages": 0}
         with _Breaking(self):
-            made = {
-                "nodes": self._put_nodes(tree, nodes, labels),
-                "links": self._put_links(tree.element_id, links),
-                "passages": self._put_passages(tree.element_id, passages),
-            }
-            self._absent.discard(tree.element_id)
-            self._wait_with(tree.element_id)
+            live = {kind: self._live(kind, document.element_id) for kind in _KINDS}
+            for piece in document.pieces:
+                made["nodes"] += self._put_nodes(document, piece.nodes, live["node"])
+                made["links"] += self._put_links(document, piece.links, live["link"])
+                made["passages"] += self._put_passages(piece.passages, live["passage"])
+                if self._waiting.many:
+                    self._write()
+            self._end_rest(live)
+            self._absent.discard(document.element_id)
+            self._wait_with(document.element_id)
         return made
 
     def end(self, element_id: str) -> None:
         """End everything that belongs to this document."""
         self._require_open()
         with _Breaking(self):
-            for kind in ("node", "link", "passage"):
-                live = self._live(kind, element_id)
-                self._change(kind, live, {}, lambda new: None)
+            self._end_rest({kind: self._live(kind, element_id) for kind in _KINDS})
             self._wait_with(element_id)
 
     def live_elements(self, sources: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
@@ -172,33 +159,49 @@ class CommitWriter:
 
     # --- rows ----------------------------------------------------------------------------------
 
-    def _put_nodes(self, tree: Tree, wanted: Mapping[Row, Any], labels: str | None) -> int:
-        def add(new: Iterable[Row]) -> None:
-            content = digest(tree.text)
-            self._waiting.contents[content] = tree.text
-            self._waiting.characters += len(tree.text)
-            rest = (self._repository, tree.recipe, content, labels, self._new)
+    def _put_nodes(self, document: Prepared, rows: Sequence[Row], live: _Live) -> int:
+        new = [row for row in rows if live.pop(row, None) is None]
+        if new:
+            self._keep_text(document)
+            rest = (self._repository, document.recipe, document.content, document.labels, self._new)
             for row in new:
                 columns = row[:-2]
-                checksum = checksums.of_columns((*columns, content, labels, self._new))
-                self._waiting.nodes.append((*columns, *rest, checksum))
-            if labels is not None:
-                self._waiting.labels.add(labels)
+                checked = (*columns, document.content, document.labels, self._new)
+                self._waiting.nodes.append((*columns, *rest, checksums.of_columns(checked)))
+            if document.labels is not None:
+                self._waiting.labels.add(document.labels)
+        self._counts.update(f"{row[_KIND]}_born" for row in new)
+        return len(new)
 
-        return self._change("node", self._live("node", tree.element_id), wanted, add)
+    def _keep_text(self, document: Prepared) -> None:
+        """Once for all pieces of a document."""
+        if document.content != self._content:
+            self._content = document.content
+            self._waiting.contents[document.content] = document.text
+            self._waiting.characters += len(document.text)
 
-    def _put_links(self, element_id: str, wanted: Mapping[Row, Any]) -> int:
-        def add(new: Iterable[Row]) -> None:
-            rows = ((self._repository, element_id, *row, self._new) for row in new)
-            self._waiting.links.extend(rows)
+    def _put_links(self, document: Prepared, rows: Sequence[Row], live: _Live) -> int:
+        new = [row for row in rows if live.pop(row, None) is None]
+        place = (self._repository, document.element_id)
+        self._waiting.links.extend((*place, *row, self._new) for row in new)
+        self._counts.update("link_born" for _ in new)
+        return len(new)
 
-        return self._change("link", self._live("link", element_id), wanted, add)
+    def _put_passages(self, piece: Passages | None, live: _Live) -> int:
+        rows = piece.rows if piece else ()
+        new = {row.digest for row in rows if live.pop((row.digest,), None) is None}
+        if piece and new:
+            self._waiting.passages.append((piece, new))
+            self._waiting.new_passages += len(new)
+        self._counts.update("passage_born" for _ in new)
+        return len(new)
 
-    def _put_passages(self, element_id: str, wanted: Mapping[Row, PassageRow]) -> int:
-        def add(new: Iterable[Row]) -> None:
-            self._waiting.passages.extend(wanted[key] for key in new)
-
-        return self._change("passage", self._live("passage", element_id), wanted, add)
+    def _end_rest(self, live: Mapping[str, _Live]) -> None:
+        """The live rows that are not wanted any more."""
+        for kind, rows in live.items():
+            if rows:
+                self._waiting.ended.setdefault(kind, []).extend(row for row, _ in rows.values())
+            self._counts.update(f"{counted}_died" for _, counted in rows.values())
 
     def _wait_with(self, element_id: str) -> None:
         """For those of other documents, until there are many."""
@@ -223,20 +226,24 @@ class CommitWriter:
                 self._run("add_label", labels=labels)
             self._db.run_many("add_link", waiting.links)
             if waiting.passages:
-                self._add_passages(waiting.passages)
+                self._add_passages(waiting.passages, waiting.new_passages)
 
-    def _add_passages(self, new: Sequence[PassageRow]) -> None:
-        self._terms.learn(chain.from_iterable(row.terms() for row in new))
-        first = self._next_passage(len(new))
+    def _add_passages(self, pieces: Sequence[tuple[Passages, set[str]]], count: int) -> None:
+        self._terms.learn(chain.from_iterable(piece.words for piece, _ in pieces))
+        number = self._next_passage(count)
         rows: list[Row] = []
         facets: list[Facet] = []
         index: list[tuple[int, int, bool, bytes]] = []
-        for number, row in enumerate(new, first):
-            columns = row.columns(self._terms, self._db.array(row.ancestors))
-            sums = passage_checksums(columns, row.ancestors, self._new)
-            rows.append((number, self._repository, *columns, self._new, *sums))
-            facets.extend((key, value, number) for key, value in row.facets())
-            index.append((number, row.passage.resolution, row.whole, columns[_TERMS]))
+        for piece, new in pieces:
+            for row, (counts, tokens) in zip(piece.rows, piece.numbered(self._terms), strict=True):
+                if row.digest not in new:
+                    continue
+                columns = row.row(counts, tokens, self._db.array(row.ancestors))
+                sums = passage_checksums(columns, row.ancestors, self._new)
+                rows.append((number, self._repository, *columns, self._new, *sums))
+                facets.extend((key, value, number) for key, value in row.facets)
+                index.append((number, row.resolution, row.whole, counts))
+                number += 1
         self._db.run_many("add_passage", rows)
         self._db.index(self._repository, index, facets)
 
@@ -247,7 +254,7 @@ class CommitWriter:
         self._last_passage += count
         return first
 
-    def _live(self, kind: str, element_id: str) -> dict[Row, tuple[int, str]]:
+    def _live(self, kind: str, element_id: str) -> _Live:
         """The live rows of a document: what they say → their number and what they count as."""
         if element_id in self._absent:
             return {}
@@ -261,24 +268,6 @@ class CommitWriter:
             (*rest, recipe if rest[_PARENT] is None else "", labels): (row, rest[_KIND])
             for row, recipe, labels, *rest in found
         }
-
-    def _change(
-        self,
-        kind: str,
-        live: Mapping[Row, tuple[int, str]],
-        wanted: Mapping[Row, Any],
-        add: Callable[[list[Row]], None],
-    ) -> int:
-        """End the live rows that are not wanted, add the wanted ones that are not live."""
-        gone = [live[key] for key in live if key not in wanted]
-        new = [key for key in wanted if key not in live]
-        if gone:
-            self._waiting.ended.setdefault(kind, []).extend(row for row, _ in gone)
-        if new:
-            add(new)
-        self._counts.update(f"{counted}_died" for _, counted in gone)
-        self._counts.update(f"{row[_KIND] if kind == 'node' else kind}_born" for row in new)
-        return len(new)
 
     # --- the end of the commit, called by the store ---------------------------------------------
 

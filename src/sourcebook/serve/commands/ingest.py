@@ -112,10 +112,13 @@ def _check(paths: Sequence[str], prune: bool) -> None:
 
 def _take_stdin(engine: Sourcebook, request: _Request, name: str, shown: Bars | None) -> Outcome:
     from sourcebook import sources
-    from sourcebook.ingest import Request
+    from sourcebook.ingest import Again, Request
 
-    documents = sources.read_text(
-        sys.stdin.buffer.read(), source=name, format=request.format, metadata=request.metadata
+    given = sys.stdin.buffer.read()
+    documents = Again(
+        lambda: sources.read_text(
+            given, source=name, format=request.format, metadata=request.metadata
+        )
     )
     return engine.take_in(
         Request(documents, request.message, request.request_id),

@@ -108,10 +108,14 @@ class Core:
     @contextmanager
     def _writing(self, scope: Scope, *, alone: bool = False) -> Iterator[Statements]:
         """One transaction, for who sees everything: another could overwrite what it cannot see."""
-        if scope.roles is not None:
-            raise Forbidden("a reader with roles cannot write; use a key without roles")
+        self._require_writer(scope)
         with self._transaction(scope.tenant, scope if alone else None) as db:
             yield db
+
+    @staticmethod
+    def _require_writer(scope: Scope) -> None:
+        if scope.roles is not None:
+            raise Forbidden("a reader with roles cannot write; use a key without roles")
 
     @contextmanager
     def _working(self, scope: Scope, space: Space) -> Iterator[tuple[Statements, int]]:

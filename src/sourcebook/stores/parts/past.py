@@ -16,9 +16,13 @@ from sourcebook.model import (
     Retained,
     Revision,
     Scope,
+    Tree,
 )
+from sourcebook.ports import Prepared
 from sourcebook.stores import difference, history, retention
+from sourcebook.stores.live import LiveDocuments
 from sourcebook.stores.parts.core import UNKNOWN, Core
+from sourcebook.stores.prepared import prepare
 from sourcebook.stores.writer import CommitWriter, repository_of
 
 
@@ -46,6 +50,18 @@ class Past(Core):
         elif request_id is not None:
             with self._writing(scope, alone=True) as db:
                 writer.record_alone(db, scope)
+
+    def prepare(self, tree: Tree) -> Prepared:
+        """What a commit would work out first; needs no lock."""
+        return prepare(tree)
+
+    def current(
+        self, scope: Scope, element_ids: Sequence[str]
+    ) -> Mapping[str, tuple[str, str, str]]:
+        """(content hash, recipe, source) of those that are live documents now."""
+        self._require_writer(scope)
+        with self._reading(scope) as (db, repository):
+            return LiveDocuments(db, repository, 0).live(element_ids, element_ids)
 
     def request(self, scope: Scope, request_id: str) -> Mapping[str, object] | None:
         """The recorded result of an earlier commit with this id."""

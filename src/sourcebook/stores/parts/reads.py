@@ -9,6 +9,7 @@ from sourcebook.model import DamagedPart, Filter, Link, Node, Scope, Shown
 from sourcebook.ports import StoredPassage
 from sourcebook.stores import checksums
 from sourcebook.stores.parts.core import Core
+from sourcebook.stores.repair import damaged_elements
 from sourcebook.stores.rows import (
     CONTENT,
     NODE_WIDTH,
@@ -147,6 +148,13 @@ class Reads(Core):
             if self._one("node", scope, id=part.element_id, revision=revision) is not None
         }
         return [part for part in found if part.element_id in known]
+
+    def damaged(self, scope: Scope, element_ids: Sequence[str]) -> set[str]:
+        """Those of these live documents of which anything stored does not match its checksum."""
+        if not element_ids:
+            return set()
+        with self._reading(scope) as (db, repository):
+            return damaged_elements(db, repository, element_ids)
 
     def _note(self, scope: Scope, element_id: str, part: str) -> None:
         with self._reading(scope) as (_, repository):
