@@ -188,6 +188,9 @@ class Serve(_Section):
     shutdown_s: float = Field(30.0, gt=0, le=3600, description="for what runs when it is stopped")
     running: int = Field(8, ge=1, le=1000, description="requests answered at a time")
     waiting: int = Field(64, ge=0, le=10_000, description="requests that wait for their turn")
+    per_tenant_share: float = Field(0.75, gt=0, le=1, description="of both, for one tenant")
+    per_key_share: float = Field(0.5, gt=0, le=1, description="of both, for one key")
+    ingests: int = Field(2, ge=1, le=1000, description="of these, with a key, that bring documents")
     per_key_per_minute: int | None = Field(None, ge=1, description="requests")
     log_queries: bool = Field(False, description="the words of questions in the access log")
 

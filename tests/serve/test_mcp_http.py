@@ -236,7 +236,7 @@ def test_clients_side_by_side_get_their_own_answers(address: str, world: World) 
 @pytest.fixture
 def narrow(world: World) -> Iterator[tuple[Door, str]]:
     """A door with one turn, which the test takes."""
-    bounds = Bounds(running=1, waiting=4)
+    bounds = Bounds(running=1, waiting=4, per_tenant_share=1, per_key_share=1)
     with mcp_world.door(world.store, keys=True, bounds=bounds) as made, serving(made) as url:
         yield made, url
 

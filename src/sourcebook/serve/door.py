@@ -2,7 +2,8 @@
 failures.py: what HTTP, MCP and gRPC stand on.
 
 The core is synchronous. A surface runs `call` in a thread of its own; how many run at a time is
-bounded, and who finds too many waiting is told so at once instead of waiting too.
+bounded, for each tenant and key too, and who finds too many waiting is told so at once instead of
+waiting too.
 """
 
 from __future__ import annotations
@@ -137,7 +138,11 @@ class Door:
         request = parse(operation.request, asked.given(), strict=asked.strict)
         engine = self.enter(caller, repository_of(request), operation)
         visit = visit or Visit()
-        with self.turns.turn(visit), asker.known_by(visit.check):
+        visit.caller, visit.brings_documents = caller, isinstance(request, wire.Ingest)
+        if visit.deadline is None and self.turns.bounds.timeout_s is not None:
+            visit.deadline = time.monotonic() + self.turns.bounds.timeout_s
+        known = asker.known_by(visit.check, visit.deadline, visit.on_leave)
+        with self.turns.turn(visit), known:
             return operation.run(engine, request, asked.otherwise)
 
 

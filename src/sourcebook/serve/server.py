@@ -118,7 +118,15 @@ def make_door(engine: Engine, host: str) -> Door:
             "`sourcebook keys create NAME`, or listen on 127.0.0.1",
             field="host",
         )
-    bounds = Bounds(ours.running, ours.waiting, ours.per_key_per_minute)
+    bounds = Bounds(
+        ours.running,
+        ours.waiting,
+        ours.per_key_per_minute,
+        ours.per_tenant_share,
+        ours.per_key_share,
+        ours.ingests,
+        ours.timeout_s,
+    )
     return Door(engine, keys=there or ours.require_keys or None, bounds=bounds)
 
 
