@@ -20,6 +20,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from sourcebook import asker
 from sourcebook.errors import (
     InvalidInput,
     ModelUnavailable,
@@ -96,6 +97,7 @@ class Indexer:
 
     def step(self) -> Batch:
         """Claim a batch and embed it. Nothing was claimed where there is nothing to do now."""
+        asker.still_waits()
         ours = (self.scope, self.space, self.worker)
         held = _patiently(lambda: self.store.claim(*ours, self.pace.batch, self.pace.lease_s))
         batch = Batch(claimed=len(held))

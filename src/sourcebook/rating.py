@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from sourcebook import asker
 from sourcebook.model import Node, Scope
 from sourcebook.ports import Store
 from sourcebook.quality import QUALITY_VERSION, score
@@ -22,6 +23,7 @@ def rate(store: Store, scope: Scope, since: int = 0) -> int:
     while nodes := store.unscored(scope, QUALITY_VERSION, _RATED, since, after):
         scores = {}
         for piece in _readable(nodes.values()):
+            asker.still_waits()
             for node, text in zip(piece, store.texts(scope, piece), strict=True):
                 if text is not None:  # retention may drop it meanwhile
                     rated = score(text, kind=node.kind, title=node.title)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 
 from sourcebook import asker
@@ -91,7 +92,8 @@ class Searches:
         if "sparse" not in sources:
             self._by_meaning(found, query, sources, depth, within)
         else:
-            searching = _threads.submit(self._sparse, found, query, depth, within)
+            known = copy_context()  # who waits for it
+            searching = _threads.submit(known.run, self._sparse, found, query, depth, within)
             try:
                 self._by_meaning(found, query, sources, depth, within)
             except ModelUnavailable as error:

@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
 
-from sourcebook import sources
+from sourcebook import asker, sources
 from sourcebook.engine import Engine
+from sourcebook.errors import InvalidInput
 from sourcebook.feedback import feedback_to_dict
 from sourcebook.hashing import text_hash
 from sourcebook.ingest import Again, Request
@@ -21,6 +22,8 @@ from sourcebook.serve import insight, wire
 from sourcebook.serve.commands.nodes import node_document
 from sourcebook.serve.explaining import explain
 
+MOST_BLOCKS = 50_000
+"""Of one document that is sent: headings, paragraphs, list items, tables."""
 Json = dict[str, Any]
 Run = Callable[[Engine, Any, str], Json]
 """The engine of the repository, the request, and what is read where the request does not say."""
@@ -142,14 +145,27 @@ def index_health(engine: Engine, asked: wire.Here, otherwise: str) -> Json:
     return engine.status()
 
 
+def _check_blocks(found: Document | Skipped) -> None:
+    """Memory and time grow with the parts of a document, of which few characters make many."""
+    if isinstance(found, Document) and len(found.blocks) > MOST_BLOCKS:
+        raise InvalidInput(
+            f"documents: {found.source} has {len(found.blocks):,} headings, paragraphs and other "
+            f"parts, and the most is {MOST_BLOCKS:,}; send it as several documents",
+            field="documents",
+        )
+
+
 def ingest(engine: Engine, asked: wire.Ingest, otherwise: str) -> Json:
     """Only what was sent: a server opens no file that a request names."""
 
     def documents() -> Iterator[Document | Skipped]:
         for one in asked.documents:
-            yield from sources.read_text(
+            asker.still_waits()
+            for each in sources.read_text(
                 one.text, source=one.name, format=one.format, metadata=one.metadata
-            )
+            ):
+                _check_blocks(each)
+                yield each
 
     request = Request(Again(documents), asked.message, asked.request_id)
     return engine.take_in(request, wait=asked.wait).to_dict()

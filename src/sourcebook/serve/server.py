@@ -10,6 +10,7 @@ import asyncio
 import ctypes
 import errno
 import ipaddress
+import os
 import signal
 import socket
 import struct
@@ -41,6 +42,8 @@ _DRAIN_S = 0.2
 """Who has connected when the signal comes is still taken, and what stands in sockets is read."""
 _ATTACH_FILTER = 26
 """SO_ATTACH_FILTER, which the module `socket` does not name."""
+_TO_STOP_S = 2.0
+"""In which what is told to stop does."""
 _SMALLEST_GZIP = 1024
 _SPARE_THREADS = 8
 """So that who finds too many waiting is told so at once."""
@@ -83,11 +86,44 @@ def serve(engine: Engine, ready: Readiness, listen: Listen, announce: Announce) 
         def stop_grpc() -> threading.Event | None:
             return grpc.stop(settings.shutdown_s) if grpc else None
 
+        ending = Ending(door, settings.shutdown_s, stop_grpc)
         try:
-            Server(config, partial(announce, where), stop_grpc).run([sock])
+            Server(config, partial(announce, where), ending.begin).run([sock])
         finally:
             if (ended := stop_grpc()) is not None:
                 ended.wait()
+            door.turns.close()
+            pool.shutdown()
+            ending.done()
+
+
+class Ending:
+    """What happens from the signal on: what was accepted is answered, what takes too long is told
+    to stop, and at last the process ends whatever still runs. A commit is whole or not there even
+    then."""
+
+    def __init__(self, door: Door, seconds: float, stop_grpc: Callable[[], object]) -> None:
+        self._stop_grpc = stop_grpc
+        stop_s = max(seconds - _TO_STOP_S, seconds * 0.75)
+        self._timers = [
+            threading.Timer(stop_s, door.turns.close),
+            threading.Timer(seconds + 1, _cut_off),
+        ]
+
+    def begin(self) -> None:
+        self._stop_grpc()
+        for timer in self._timers:
+            timer.daemon = True
+            timer.start()
+
+    def done(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+
+
+def _cut_off() -> None:
+    access_log.line("stopped", {"reason": "requests still ran when shutdown_s was over"})
+    os._exit(1)
 
 
 def _start_grpc(door: Door, listen: Listen) -> Any:

@@ -13,11 +13,12 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
+from sourcebook import asker
 from sourcebook.errors import (
     InvalidInput,
     SourcebookError,
@@ -27,10 +28,17 @@ from sourcebook.errors import (
 )
 from sourcebook.private_files import create_private, make_private_folder
 from sourcebook.stores.migrate import migrate, steps
+from sourcebook.stores.pending_keys import PendingKeys, listed
+from sourcebook.stores.queries import QUERIES
 
 _SCHEME = "sqlite:///"
 _WRITING_KB, _READING_KB = 65_536, 4096
 """Of pages in memory. A server has a reader a thread; what one does not hold the system does."""
+
+
+_LOOK_EVERY = 100_000
+"""Steps of SQLite's machine, a few milliseconds: then it is looked whether somebody still waits for
+the statement, and it is interrupted if nobody does."""
 
 
 NEEDED = "use a Python whose SQLite is 3.38 or later, with JSON"
@@ -88,6 +96,7 @@ class Connections:
 
     def __init__(self, location: Location, timeout: float) -> None:
         self.path = location.path
+        self.pending_keys = PendingKeys(self.path)
         self._timeout = timeout
         self._lock = threading.Lock()
         self._local = threading.local()
@@ -119,35 +128,48 @@ class Connections:
     # --- writing -------------------------------------------------------------------------------
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self, patience_s: float | None = None) -> Iterator[sqlite3.Connection]:
         """One write transaction: all of it or nothing. A block that rolled back by itself is left
-        as it is. Who comes second waits, then gets StoreBusy."""
+        as it is. Who comes second waits, no longer than `patience_s`, then gets StoreBusy."""
+        patience_s = self._timeout if patience_s is None else min(patience_s, self._timeout)
         if self.read_only:
             raise StoreReadOnly(
                 f"{self.path} is read-only; make the file and its folder writable, "
                 "or choose another --store"
             )
-        if not self._lock.acquire(timeout=max(self._timeout, 0)):
+        if not self._lock.acquire(timeout=max(patience_s, 0)):
             raise self._busy()
         try:
             with self.translating():
-                yield from self._transaction()
+                yield from self._transaction(patience_s)
         finally:
             self._lock.release()
 
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, patience_s: float) -> Iterator[sqlite3.Connection]:
         if self._closed:
             raise StoreError(f"the store {self.path} is closed")
         db = self._writing
+        db.execute(f"PRAGMA busy_timeout = {int(max(patience_s, 0) * 1000)}")
         db.execute("BEGIN IMMEDIATE")
         try:
             yield db
             if db.in_transaction:
+                taken = self._take_in_keys(db)
                 db.execute("COMMIT")
+                self.pending_keys.forget(taken)
         except BaseException:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise
+
+    def _take_in_keys(self, db: sqlite3.Connection) -> list[Path]:
+        """Changes of keys that did not wait for this transaction, or an earlier one."""
+        pending = self.pending_keys.read()
+        for key in pending.values():
+            db.execute(QUERIES["import_key"], {**asdict(key), **listed(key)})
+            values = {"tenant": key.tenant, "id": key.id, "at": key.revoked_at}
+            db.execute(QUERIES["revoke_key"], values)
+        return list(pending)
 
     def vacuum(self) -> None:
         """Write the file anew without its empty pages. Readers go on with what they see."""
@@ -204,7 +226,7 @@ class Connections:
         return "mode=ro&immutable=1"
 
     def _connect(self, options: str) -> sqlite3.Connection:
-        return sqlite3.connect(
+        db = sqlite3.connect(
             f"{self.path.as_uri()}?{options}",
             uri=True,
             timeout=self._timeout,
@@ -212,6 +234,8 @@ class Connections:
             check_same_thread=False,
             cached_statements=256,
         )
+        db.set_progress_handler(asker.gone, _LOOK_EVERY)
+        return db
 
     def _open(self) -> sqlite3.Connection:
         db = self._connect(self._options)
@@ -239,6 +263,8 @@ class Connections:
         try:
             yield
         except sqlite3.Error as error:
+            if _primary(error) == sqlite3.SQLITE_INTERRUPT:
+                asker.still_waits()
             raise self._translated(error) from error
         except UnicodeEncodeError as error:
             raise InvalidInput(f"the text holds half of a character pair: {error}") from error

@@ -15,7 +15,8 @@ from sourcebook.errors import Conflict, NotFound, SourcebookError
 from sourcebook.model import ApiKey
 from sourcebook.stores.aside import Aside
 from sourcebook.stores.moments import stamp
-from sourcebook.stores.rows import Row, to_json
+from sourcebook.stores.pending_keys import listed
+from sourcebook.stores.rows import Row
 from sourcebook.stores.statements import Statements
 
 EVERY = timedelta(minutes=1)
@@ -41,14 +42,6 @@ def add(db: Statements, key: ApiKey) -> None:
     )
 
 
-def listed(key: ApiKey) -> dict[str, str | None]:
-    """Its lists as they are kept."""
-    return {
-        "repositories": None if key.repositories is None else to_json(list(key.repositories)),
-        "roles": None if key.roles is None else to_json(sorted(key.roles)),
-    }
-
-
 def find(db: Statements, key_id: str) -> ApiKey | None:
     row = db.run("key", {"id": key_id}).fetchone()
     return None if row is None else _key(row)
@@ -63,8 +56,12 @@ def revoke(db: Statements, tenant: str, key_id: str, moment: datetime) -> ApiKey
     db.run("revoke_key", {"tenant": tenant, "id": key_id, "at": stamp(moment)})
     found = find(db, key_id)
     if found is None or found.tenant != tenant:
-        raise NotFound(f"there is no key {key_id!r}; `sourcebook keys list` shows the ids")
+        raise unknown(key_id)
     return found
+
+
+def unknown(key_id: str) -> NotFound:
+    return NotFound(f"there is no key {key_id!r}; `sourcebook keys list` shows the ids")
 
 
 def _key(row: Row) -> ApiKey:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sourcebook import asker
 from sourcebook.errors import Damaged
 from sourcebook.model import Filter, Match, PreparedQuery
 from sourcebook.ports import Coverage, Evidence, Neighbours, Vectors, Within
@@ -32,6 +33,8 @@ _KEEP = 12
 """Lanes in memory: three resolutions at four revisions."""
 _FILTERS = 256
 _SCORES = 8
+_LOOK_EVERY = 1000
+"""Rows: then it is looked whether somebody still waits."""
 
 
 class Scored(NamedTuple):
@@ -49,6 +52,8 @@ class Searcher:
         self._filters: OrderedDict[tuple[View, int, int, Filter], Rows] = OrderedDict()
         self._scores: OrderedDict[tuple[View, int, int, tuple[str, ...]], Scored] = OrderedDict()
         self._lock = threading.RLock()
+        self._making: dict[int, threading.RLock] = {}
+        """Held while a lane of a repository is made."""
 
     def dense(self, view: View, space: int, vector: Vectors, k: int, within: Within) -> Neighbours:
         lane = self._lane(view, within)
@@ -107,18 +112,31 @@ class Searcher:
     # --- lanes ---------------------------------------------------------------------------------
 
     def _lane(self, view: View, within: Within) -> Lane:
+        """Who asks for another repository does not wait until this one's is made."""
         key = (view, within.resolution, within.revision)
         with self._lock:
             held = self._lanes.get(key)
-            if held is None or (held.columns.damaged and self._mended(held)):
-                with _decoding():
-                    self._lanes[key] = self._make(*key)
-                while len(self._lanes) > _KEEP:
-                    self._lanes.popitem(last=False)
-            self._lanes.move_to_end(key)
-            lane = self._lanes[key]
+            if held is not None and held.columns.damaged and self._mended(held):
+                held = None
+            if held is not None:
+                self._lanes.move_to_end(key)
+            making = self._making.setdefault(view.repository, threading.RLock())
+        lane = held or self._made(making, key)
         for _, element_id in lane.columns.damaged:
             self._damage.add(view.repository, element_id, "index")
+        return lane
+
+    def _made(self, making: threading.RLock, key: tuple[View, int, int]) -> Lane:
+        with making:
+            with self._lock:
+                held = self._lanes.get(key)
+            with _decoding():
+                lane = held or self._make(*key)
+            with self._lock:
+                self._lanes[key] = lane
+                self._lanes.move_to_end(key)
+                while len(self._lanes) > _KEEP:
+                    self._lanes.popitem(last=False)
         return lane
 
     def _mended(self, lane: Lane) -> bool:
@@ -146,12 +164,14 @@ class Searcher:
     def _make(self, view: View, resolution: int, revision: int) -> Lane:
         """From the nearest lane in memory, unless retention, maybe of another process, has dropped
         its revision: rows that it shows are no longer there to be compared."""
-        near = [key for key in self._lanes if key[:2] == (view, resolution)]
+        with self._lock:
+            near = {k: v for k, v in self._lanes.items() if k[:2] == (view, resolution)}
         for key in sorted(near, key=lambda other: (abs(other[2] - revision), other[2])):
-            lane = derive(self._reader(), self._lanes[key], view, resolution, key[2], revision)
+            lane = derive(self._reader(), near[key], view, resolution, key[2], revision)
             if not self._dropped(view.repository, key[2]):
                 return lane
-            del self._lanes[key]
+            with self._lock:
+                self._lanes.pop(key, None)
         return load(self._reader(), view, resolution, revision)
 
     def _dropped(self, repository: int, revision: int) -> bool:
@@ -172,6 +192,7 @@ class Searcher:
         """The lane rows that filters and parents leave, ascending; None is all of them."""
         rows: Rows | None = None
         for wanted in within.filters:
+            asker.still_waits()
             rows = _both(rows, self._filtered(view, lane, within, wanted))
         if within.parents is not None:
             inside = [lane.inside[p] for p in within.parents if p in lane.inside]
@@ -181,15 +202,19 @@ class Searcher:
     def _filtered(self, view: View, lane: Lane, within: Within, wanted: Filter) -> Rows:
         key = (view, within.resolution, within.revision, wanted)
         with self._lock:
-            if key not in self._filters:
-                self._filters[key] = lane.locate(self._facet(view.repository, wanted))
+            held = self._filters.get(key)
+        if held is None:
+            held = lane.locate(self._facet(view.repository, wanted))
+            with self._lock:
+                self._filters[key] = held
                 if len(self._filters) > _FILTERS:
                     self._filters.popitem(last=False)
-            return self._filters[key]
+        return held
 
     def _facet(self, repository: int, wanted: Filter) -> Rows:
         found: list[int] = []
         for value in dict.fromkeys(wanted.values):
+            asker.still_waits()
             values = {"repository": repository, "key": wanted.key, "value": value}
             found.extend(row[0] for row in self._reader().execute(QUERIES["facet"], values))
         return np.unique(np.array(found, np.int64))
@@ -231,7 +256,9 @@ class Searcher:
             return rows
         db, wanted = self._reader(), np.array(phrase, "<i4").tobytes()
         hold = []
-        for row in rows:
+        for number, row in enumerate(rows):
+            if number % _LOOK_EVERY == 0:
+                asker.still_waits()
             tokens, *columns, checksum = db.execute(
                 QUERIES["tokens"], {"passage": int(lane.columns.rows[row])}
             ).fetchone()

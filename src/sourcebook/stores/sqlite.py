@@ -10,22 +10,29 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sourcebook.model import Json, Match, Scope
+from sourcebook.errors import Conflict, NotFound, StoreBusy
+from sourcebook.model import ApiKey, Json, Match, Scope
 from sourcebook.ports import Coverage, Evidence, Neighbours
-from sourcebook.stores import moments
+from sourcebook.stores import keys, moments
 from sourcebook.stores.aside import SqliteAside
 from sourcebook.stores.connections import Connections, Location
+from sourcebook.stores.moments import stamp
 from sourcebook.stores.parts.people import People
 from sourcebook.stores.parts.reads import Reads
 from sourcebook.stores.parts.searching import Searching
 from sourcebook.stores.parts.transfer import Transfer
 from sourcebook.stores.parts.vectors import VectorPart
+from sourcebook.stores.pending_keys import together
 from sourcebook.stores.search import Searcher
 from sourcebook.stores.statements import SqliteStatements, Statements
+
+_KEY_PATIENCE_S = 0.2
+"""How long a change of a key waits for other writers."""
 
 
 class SqliteStore(Searching, Transfer, Reads, VectorPart, People):
@@ -77,6 +84,42 @@ class SqliteStore(Searching, Transfer, Reads, VectorPart, People):
         self._queries.close()
         self._uses.close()
         self._connections.close()
+
+    # --- keys: they do not wait behind a long commit ---------------------------------------------
+
+    def add_key(self, key: ApiKey) -> None:
+        try:
+            with self._connections.transaction(_KEY_PATIENCE_S) as db:
+                keys.add(SqliteStatements(db), key)
+        except StoreBusy:
+            if self.key(key.id) is not None:
+                raise Conflict(f"there is a key {key.id} already") from None
+            self._connections.pending_keys.keep(key)
+
+    def revoke_key(self, tenant: str, key_id: str) -> ApiKey:
+        try:
+            with self._connections.transaction(_KEY_PATIENCE_S) as db:
+                return keys.revoke(SqliteStatements(db), tenant, key_id, self._clock())
+        except (StoreBusy, NotFound):
+            found = self.key(key_id)
+            if found is None or found.tenant != tenant:
+                raise keys.unknown(key_id) from None
+            if found.revoked_at is None:
+                found = replace(found, revoked_at=stamp(self._clock()))
+                self._connections.pending_keys.keep(found)
+            return found
+
+    def key(self, key_id: str) -> ApiKey | None:
+        pending = self._connections.pending_keys.of(key_id)  # before the store: see there
+        return together(super().key(key_id), pending)
+
+    def keys(self, tenant: str | None) -> list[ApiKey]:
+        pending = list(self._connections.pending_keys.read().values())
+        stored = {key.id: key for key in super().keys(tenant)}
+        wanted = [key for key in pending if tenant in (None, key.tenant)]
+        ids = dict.fromkeys([*stored, *(key.id for key in wanted)])
+        found = [together(stored.get(i), [k for k in wanted if k.id == i]) for i in ids]
+        return sorted((k for k in found if k), key=lambda key: (key.created_at, key.id))
 
     @contextmanager
     def _statements(

@@ -17,10 +17,11 @@ import numpy as np
 from sourcebook.errors import Conflict, Damaged
 from sourcebook.model import ApiKey, DamagedPart, Scope, Space
 from sourcebook.ports import Examined, Moved
-from sourcebook.stores import checksums, history, keys, spaces
+from sourcebook.stores import checksums, history, spaces
 from sourcebook.stores.parts.core import UNKNOWN
 from sourcebook.stores.parts.past import Past
 from sourcebook.stores.passages import passage_checksums
+from sourcebook.stores.pending_keys import listed
 from sourcebook.stores.repair import sound_passage
 from sourcebook.stores.rows import CONTENT, Row, to_json
 from sourcebook.stores.statements import Statements
@@ -122,7 +123,7 @@ class Transfer(Past):
     def take_in_key(self, key: ApiKey) -> None:
         """As it is; one that is there already stays."""
         with self._transaction(key.tenant) as db:
-            db.run("import_key", {**asdict(key), **keys.listed(key)})
+            db.run("import_key", {**asdict(key), **listed(key)})
 
 
 # --- rows out ------------------------------------------------------------------------------------

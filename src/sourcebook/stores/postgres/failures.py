@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import errors
 
+from sourcebook import asker
 from sourcebook.errors import (
     Conflict,
     InvalidInput,
@@ -36,6 +37,8 @@ def translating(name: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
+        if isinstance(error, errors.QueryCanceled):
+            asker.still_waits()
         raise translated(name, error) from error
     except UnicodeEncodeError as error:
         raise InvalidInput(f"the text holds half of a character pair: {error}") from error

@@ -18,6 +18,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types import TypeInfo
 
+from sourcebook import asker
 from sourcebook.errors import StoreBusy, StoreError
 from sourcebook.stores.postgres import adapt
 from sourcebook.stores.postgres.failures import translating
@@ -120,10 +121,13 @@ class Pool:
     @contextmanager
     def _used(self, db: psycopg.Connection[Any], tenant: str | None) -> Iterator[Session]:
         """A transaction that was begun; the connection is kept for the next one."""
+        cancelling = _Cancelling(db)
         try:
-            with transaction(db, tenant) as session:
+            with transaction(db, tenant) as session, asker.on_leave(cancelling.begin):
                 yield session
         finally:
+            if cancelling.end():
+                db.close()  # what was sent may still arrive, and is not meant for the next one
             self._give_back(db)
 
     def _begin(self, tenant: str | None, read_only: bool) -> psycopg.Connection[Any]:
@@ -152,6 +156,33 @@ class Pool:
                 self._idle.append(db)
                 return
         db.close()
+
+
+class _Cancelling:
+    """Ends the statement that runs on a connection if nobody waits for it any more."""
+
+    def __init__(self, db: psycopg.Connection[Any]) -> None:
+        self._db = db
+        self._sent = self._over = False
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """In a thread of its own: the server has to be connected to."""
+        with self._lock:
+            if self._over:
+                return
+            self._sent = True
+        threading.Thread(target=self._cancel, name="sourcebook-cancel", daemon=True).start()
+
+    def end(self) -> bool:
+        """Whether it was begun; it is not from now on."""
+        with self._lock:
+            self._over = True
+            return self._sent
+
+    def _cancel(self) -> None:
+        with suppress(psycopg.Error):  # then the statement ends with the time that it was given
+            self._db.cancel_safe(timeout=_CONNECT_S)
 
 
 def shown(url: str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 import psycopg
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
+from sourcebook import asker
 from sourcebook.ports import Vectors
 from sourcebook.stores.postgres import search
 from sourcebook.stores.postgres.adapt import Vector
@@ -29,6 +30,8 @@ before."""
 _EACH = 100
 """Bytes that a passage takes beside its terms."""
 _FACETS_AT_ONCE = 20_000
+_LONGEST_MS = 2**31 - 1
+"""Of a time that PostgreSQL takes."""
 
 
 class Manner(NamedTuple):
@@ -151,13 +154,21 @@ def transaction(db: psycopg.Connection[Any], tenant: str | None) -> Iterator[Ses
         raise
 
 
+def _longest(statement_s: float) -> str:
+    """How long a statement may take: not beyond the time of who waits for it. 0 is no limit."""
+    left = asker.remaining_s()
+    if left is None or 0 < statement_s <= left:
+        return f"{statement_s:g}s"
+    return f"{min(max(int(left * 1000), 1), _LONGEST_MS)}ms"
+
+
 def beginning(tenant: str | None, manner: Manner, *, read_only: bool) -> Composed:
     """The statements that begin it. No tenant is for what belongs to none in particular:
     repositories and keys."""
     whose = "sourcebook.all_tenants" if tenant is None else "sourcebook.tenant"
     settings = {
         whose: "on" if tenant is None else tenant,
-        "statement_timeout": f"{manner.statement_timeout_s if read_only else 0:g}s",
+        "statement_timeout": _longest(manner.statement_timeout_s if read_only else 0),
         "jit": "off",
         "lock_timeout": f"{max(int(manner.lock_timeout_s * 1000), 1)}ms",
     }
