@@ -62,9 +62,7 @@ def test_sqlite_is_interrupted(tmp_path: Path, visit: Callable[[], Visit], write
 
 @pytest.mark.parametrize("visit", [late, leaving])
 @pytest.mark.parametrize("writes", [False, True])
-def test_postgres_is_cancelled(
-    postgres_url: str, visit: Callable[[], Visit], writes: bool
-) -> None:
+def test_postgres_is_cancelled(postgres_url: str, visit: Callable[[], Visit], writes: bool) -> None:
     store = PostgresStore.open(postgres_url)
 
     def sleep() -> None:
