@@ -284,3 +284,25 @@ def test_sigkill_under_load_loses_nothing(store: str, tmp_path: Path) -> None:
         for number in range(20):
             assert again.get(f"/v1/nodes/k{number}.md").json()["text"] == f"Kept {number}."
         assert again.post("/v1/search", QUESTION).json()["results"]
+
+
+def test_sigterm_does_not_wait_for_what_takes_too_long(store: str, tmp_path: Path) -> None:
+    """Such as a document that is chunked, scored and embedded for minutes: it is told to stop."""
+    store = copied(store, tmp_path)
+    heavy = {"documents": [{"name": "heavy.md", "text": "###### a\n" * 49_000}], "wait": True}
+    short = {"SOURCEBOOK_SERVE__SHUTDOWN_S": "1"}
+    with running(store, tmp_path, env=short) as server, ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(server.post, "/v1/ingest", heavy)
+        until(lambda: gauge(server, "sourcebook_http_in_flight") >= 2)
+        server.process.send_signal(signal.SIGTERM)
+        server.process.wait(15)
+        with pytest.raises((httpx.TransportError, AssertionError)):
+            assert asked.result().status_code == 200
+
+
+def test_a_document_of_too_many_headings_is_refused(store: str, tmp_path: Path) -> None:
+    with running(copied(store, tmp_path), tmp_path) as server:
+        document = {"name": "many.html", "text": "<h1>a</h1>" * 50_001}
+        answer = server.post("/v1/ingest", {"documents": [document]})
+        assert answer.status_code == 422
+        assert "the most is 50,000" in answer.json()["error"]["message"]

@@ -22,8 +22,8 @@ from sourcebook.serve import insight, wire
 from sourcebook.serve.commands.nodes import node_document
 from sourcebook.serve.explaining import explain
 
-MOST_BLOCKS = 50_000
-"""Of one document that is sent: headings, paragraphs, list items, tables."""
+MOST_HEADINGS = 50_000
+"""Of one document that is sent."""
 Json = dict[str, Any]
 Run = Callable[[Engine, Any, str], Json]
 """The engine of the repository, the request, and what is read where the request does not say."""
@@ -145,12 +145,14 @@ def index_health(engine: Engine, asked: wire.Here, otherwise: str) -> Json:
     return engine.status()
 
 
-def _check_blocks(found: Document | Skipped) -> None:
-    """Memory and time grow with the parts of a document, of which few characters make many."""
-    if isinstance(found, Document) and len(found.blocks) > MOST_BLOCKS:
+def _check_headings(name: str, found: Document | Skipped) -> None:
+    """Memory and time grow with the sections of a document, of which few characters make many."""
+    blocks = found.blocks if isinstance(found, Document) else ()
+    headings = sum(block.kind == "heading" for block in blocks)
+    if headings > MOST_HEADINGS:
         raise InvalidInput(
-            f"documents: {found.source} has {len(found.blocks):,} headings, paragraphs and other "
-            f"parts, and the most is {MOST_BLOCKS:,}; send it as several documents",
+            f"documents: {name} has {headings:,} headings, and the most is "
+            f"{MOST_HEADINGS:,}; send it as several documents",
             field="documents",
         )
 
@@ -164,7 +166,7 @@ def ingest(engine: Engine, asked: wire.Ingest, otherwise: str) -> Json:
             for each in sources.read_text(
                 one.text, source=one.name, format=one.format, metadata=one.metadata
             ):
-                _check_blocks(each)
+                _check_headings(one.name, each)
                 yield each
 
     request = Request(Again(documents), asked.message, asked.request_id)

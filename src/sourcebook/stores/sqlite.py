@@ -31,7 +31,7 @@ from sourcebook.stores.pending_keys import together
 from sourcebook.stores.search import Searcher
 from sourcebook.stores.statements import SqliteStatements, Statements
 
-_KEY_PATIENCE_S = 0.2
+_KEY_PATIENCE_S = 0.05
 """How long a change of a key waits for other writers."""
 
 
