@@ -90,6 +90,7 @@ class IngestAnswer(Told):
     passages: int
     unchanged: int
     ended: int
+    repaired: int
     skipped: list[dict[str, str]]
     warnings: list[dict[str, str]]
     counts: dict[str, int]
