@@ -85,6 +85,9 @@ class Transfer(Past):
                 found = db.run(f"export_{table}", {**asked, "state": _STATE, **named}).fetchall()
                 rows = [tuple(row) for row in found]
                 wrong = _damaged(db, repository, table, rows)
+            if sample and not rows and after[-1]:  # the random place is behind the last row
+                after = (*after[:-1], type(after[-1])())
+                continue
             yield len(rows), wrong
             if not rows or sample:
                 return
